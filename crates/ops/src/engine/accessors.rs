@@ -1,7 +1,7 @@
-//! Accessors of fields of plans, for tables of options. A field is named by its path: `field` or `part.field`, or `part?.field` where the
-//! plan may lack the part. Without the part an option has no answer, and setting one has no effect.
+//! Accessors of plan fields, for tables of options. A field is named by its path: `field` or `part.field`, or `part?.field` if the plan may
+//! lack the part. Without the part, the option has no answer, and setting it has no effect.
 
-/// Returns a reference to a field; `None` if the plan lacks the part.
+/// Expands to a reference to a field; `None` if the plan lacks the part.
 macro_rules! field {
     ($plan:ident, $part:ident?.$field:ident) => {
         $plan.$part.as_ref().map(|part| &part.$field)
@@ -11,7 +11,7 @@ macro_rules! field {
     };
 }
 
-/// Stores a value in a field.
+/// Expands to an assignment to a field.
 macro_rules! set_field {
     ($plan:ident, $part:ident?.$field:ident, $value:expr) => {
         if let Some(part) = &mut $plan.$part {
@@ -36,7 +36,7 @@ macro_rules! path {
     };
 }
 
-/// Accessors of a path that may be missing, which may be stored as text.
+/// Accessors of an optional path, which may be stored as text.
 macro_rules! optional_path {
     ($($path:tt)+) => {
         Access::Path {
@@ -49,7 +49,7 @@ macro_rules! optional_path {
     };
 }
 
-/// Accessors of a text that may be missing.
+/// Accessors of an optional text.
 macro_rules! text {
     ($($path:tt)+) => {
         Access::Text {
@@ -75,7 +75,7 @@ macro_rules! text_or {
     };
 }
 
-/// Accessors of a field that is on or off.
+/// Accessors of a boolean field.
 macro_rules! switch {
     ($($path:tt)+) => {
         Access::Switch {
@@ -95,7 +95,7 @@ macro_rules! paths {
     };
 }
 
-/// Accessors of a list of texts with a separator, or `None` for a flag that is repeated.
+/// Accessors of a list of texts, given with a separator, or with `None` if the flag is repeated.
 macro_rules! list {
     ($separator:expr, $($path:tt)+) => {
         Access::List {
@@ -109,7 +109,7 @@ macro_rules! list {
     };
 }
 
-/// Accessors of a number within limits that may be missing.
+/// Accessors of an optional number within limits.
 macro_rules! number {
     ($least:literal..=$most:expr, $($path:tt)+) => {
         Access::Number {
@@ -136,7 +136,7 @@ macro_rules! number_or {
     };
 }
 
-/// Accessors of one of several values; a value that is not in the list is the default.
+/// Accessors of one of several values. A value that is not in the list is shown as the default.
 macro_rules! choice {
     ($choices:expr, $default:path, [$(($name:literal, $value:path)),+ $(,)?], $($path:tt)+) => {
         Access::Choice {
@@ -156,7 +156,7 @@ macro_rules! choice {
     };
 }
 
-/// Accessors that switch between one value and the default.
+/// Accessors of a field that has either one value or its default.
 macro_rules! value {
     ($value:expr, $($path:tt)+) => {
         Access::Switch {
@@ -170,7 +170,7 @@ macro_rules! value {
     };
 }
 
-/// Accessors of the text in one variant of a field; without a text the field has its default.
+/// Accessors of the text in one variant of an enum field; without a text, the field has its default.
 macro_rules! variant_text {
     ($variant:path, $($path:tt)+) => {
         Access::Text {

@@ -1,4 +1,4 @@
-//! Opening a data set: its kind, its shards, and the state left by an earlier preparation. Reads no tar.
+//! Opening a data set: its kind, its shards, and the state recorded by an earlier preparation. Reads no tar.
 
 use super::plan::file as plan_file;
 use super::recorded::Recorded;
@@ -19,28 +19,28 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The largest plan that is read back, in bytes.
+/// Limit of the size of a recorded plan, in bytes.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
 
-/// An opened data set: its shards as files, and the same as facts for the screens.
+/// An opened data set: its shards as files, and as facts for front ends.
 #[derive(Clone, Debug)]
 pub struct OpenDataset {
-    /// In index order, `--exclude` not yet applied; parallel to `facts.shards`.
+    /// Shards in index order, before `--exclude` is applied; parallel to `facts.shards`.
     pub shards: Vec<Shard>,
-    /// What is known before any tar is read.
+    /// Facts known before any tar is read.
     pub facts: DatasetFacts,
-    /// The state, before anything was read, of the file that marks the data set as prepared; see [`prepared_stamp`].
+    /// Stamp of the file that marks the data set as prepared, taken before anything was read; see [`prepared_stamp`].
     pub prepared: Option<FileStamp>,
 }
 
-/// Returns the stamp that identifies one publication: it differs after every run that made something visible.
+/// Returns the stamp that identifies a publication: it differs after every run that published files.
 pub fn prepared_stamp(root: &Path) -> Option<FileStamp> {
     [layout::INFO_JSON, layout::INFO_YAML].iter().find_map(|name| stamp_at(&layout::in_nv_meta(root, name)).ok())
 }
 
 /// Opens the folder of a WebDataset, prepared or not.
 ///
-/// A path that is something else is a usage failure that says what it is and which command works on it.
+/// For any other path, fails with a usage failure that names its kind and the command for it.
 pub fn open(root: &Path) -> Outcome<OpenDataset> {
     let prepared = prepared_stamp(root);
     let kind = kind::kind_of(root)?;
@@ -85,7 +85,7 @@ fn shard_facts(shard: &Shard) -> ShardFacts {
     ShardFacts { name: shard.name.clone(), stamp: shard.stamp, is_tgz: shard.is_tgz, ..ShardFacts::default() }
 }
 
-/// Takes the sample counts of unchanged shards from the earlier run, before anything is scanned.
+/// Takes the sample counts of unchanged shards from the earlier run, before the scan.
 fn take_counts(prepared: &PreparedFacts, shards: &mut [ShardFacts]) {
     let changed: HashSet<&str> = prepared.changed_shards.iter().map(String::as_str).collect();
     let counts: HashMap<&str, u64> = prepared.shard_counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
@@ -94,12 +94,12 @@ fn take_counts(prepared: &PreparedFacts, shards: &mut [ShardFacts]) {
     }
 }
 
-/// Compares what an earlier preparation wrote with the shards that are on disk now.
+/// Compares the files of an earlier preparation with the current shards on disk.
 fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> Outcome<Option<PreparedFacts>> {
     let info = match Info::read(root) {
         Ok(Some(info)) => info,
         Ok(None) => return Ok(None),
-        // What was indexed is unknown, but excludes and splits are manual work worth keeping.
+        // The indexed shards are unknown, but excludes and splits are manual work that must be kept.
         Err(failure) if failure.class == ExitClass::Data => {
             let problem = Problem::of_failure(ProblemKind::BadFile, failure);
             findings.push(problem.with_hint("--force-overwrite makes it again; excludes stay"));
@@ -117,7 +117,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
         ..PreparedFacts::default()
     };
     let split_yaml = layout::in_nv_meta(root, layout::SPLIT_YAML);
-    // Asked first: an edit between the two counts as one that was not read.
+    // Read before the file: an edit between the two steps is then detected as a change.
     prepared.split_version = files::metadata(&split_yaml).ok().map(|info| info.stamp);
     match SplitFile::read(root) {
         Ok(Some(file)) => {
@@ -140,7 +140,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
     prepared.user_excludes = recorded.as_ref().map(|recorded| recorded.user_excludes.clone()).unwrap_or_default();
     compare(root, shards, recorded.as_ref(), &mut prepared)?;
     if tables_know_more(root, prepared.shard_counts.len()) {
-        // Rows refer to a shard by its position in the list; once a shard is gone, the positions after it shift.
+        // Rows refer to a shard by its position in the list. If a shard is missing, the positions after it shift.
         let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
         let names = shards.iter().map(|shard| &shard.name).filter(|name| indexed.contains(name.as_str()));
         prepared.changed_shards = names.cloned().collect();
@@ -155,7 +155,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
     Ok(Some(prepared))
 }
 
-/// Whether the tables hold rows of a shard beyond the list. Unreadable tables are reported by another check.
+/// Whether the tables contain rows of a shard beyond the list. Unreadable tables are reported by another check.
 fn tables_know_more(root: &Path, listed: usize) -> bool {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     if listed == 0 || !files::is_file(&database) {
@@ -167,7 +167,7 @@ fn tables_know_more(root: &Path, listed: usize) -> bool {
     last.is_some_and(|last| usize::try_from(last).is_ok_and(|last| last >= listed))
 }
 
-/// Returns the plan of our last run; `None` if it cannot be understood (newer version, or edited by hand).
+/// Returns the plan of the last run of this program; `None` if it cannot be parsed (newer version, or edited manually).
 fn recorded_plan(own: &RunFolder) -> Outcome<Option<PreparePlan>> {
     let bytes = read_whole(&own.plan(), MAX_PLAN_BYTES)?;
     Ok(bytes.and_then(|bytes| plan_file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()))
@@ -210,16 +210,16 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
     Ok(())
 }
 
-/// The indexes next to shards, listed when the first is requested.
+/// The index files next to shards, listed on first use.
 struct IndexFiles<'a> {
     root: &'a Path,
     listing: OnceLock<Listing>,
-    /// The ends of shards according to their indexes in a store, read together.
+    /// The ends of shards according to their indexes in a store, which are read together.
     ends: Mutex<HashMap<String, Outcome<u64>>>,
 }
 
 impl IndexFiles<'_> {
-    /// Reads the ends of shards in a store, each of which is a request.
+    /// Reads the ends of shards in a store, with one request each.
     fn read_ends<'s>(&self, shards: impl Iterator<Item = &'s Shard>) -> Outcome<()> {
         let shards: Vec<&Shard> = shards.filter(|shard| is_remote(&shard.path) && !shard.is_tgz).collect();
         let read = |shard: &&Shard| {
@@ -230,7 +230,7 @@ impl IndexFiles<'_> {
         for_each_at_once(&shards, read, || ())
     }
 
-    /// Returns where the index of a shard says that the shard ends.
+    /// Returns the end of a shard according to its index.
     fn end_of(&self, shard: &Shard) -> Outcome<u64> {
         let known = self.ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&shard.name);
         known.unwrap_or_else(|| TarIdx::open(&self.root.join(shard.index_name()))?.end())
@@ -249,14 +249,14 @@ impl IndexFiles<'_> {
     }
 }
 
-/// Whether the recorded plan leaves out a shard; such a shard is not a new one.
+/// Whether the recorded plan omits a shard, which is then not reported as new.
 pub(crate) fn left_out_on_purpose(plan: Option<&PreparePlan>) -> impl Fn(&str) -> bool {
     let texts = plan.map(|plan| plan.exclude_shards.as_slice()).unwrap_or_default();
     let patterns: Vec<Pattern> = texts.iter().filter_map(|text| Pattern::compile(text).ok()).collect();
     move |name| patterns.iter().any(|pattern| pattern.is_found(name))
 }
 
-/// Whether a finding of [`open`] concerns a plan: findings about unread files that the plan leaves out anyway do not.
+/// Whether a finding of [`open`] concerns a plan. Findings about unread files that the plan omits do not.
 pub(crate) fn concerns(plan: Option<&PreparePlan>) -> impl Fn(&Problem) -> bool {
     let on_purpose = left_out_on_purpose(plan);
     move |finding| {
@@ -264,25 +264,25 @@ pub(crate) fn concerns(plan: Option<&PreparePlan>) -> impl Fn(&Problem) -> bool 
     }
 }
 
-/// Whether this is a `.tgz` whose `.tar` is indexed: only one of the two can be, since both use the same `.tar.idx`.
+/// Whether this is a `.tgz` whose `.tar` is indexed. Only one of the two can be indexed, because both use the same `.tar.idx`.
 pub(crate) fn has_indexed_tar(name: &str, indexed: &HashSet<&str>) -> bool {
     name.strip_suffix(".tgz").is_some_and(|stem| indexed.contains(format!("{stem}.tar").as_str()))
 }
 
-/// How a shard differs from its state at the last run.
+/// The difference between a shard and its state at the last run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ShardChange {
-    /// Only its time or inode, as in a copy that does not keep times.
+    /// Only its time or inode differs, as in a copy that does not preserve times.
     Time,
-    /// Its size, or it has no index.
+    /// Its size differs, or it has no index.
     Content,
 }
 
-/// Compares a shard with the state our last run recorded. In a data set that another program prepared, a shard newer than its `.tar.idx`,
-/// or too short for it, counts as changed.
+/// Compares a shard with the state recorded by the last run of this program. In a data set that another program prepared, a shard counts as
+/// changed if it is newer than its `.tar.idx`, or too short for it.
 ///
-/// In a store, times are those of uploads, in any order, and do not count: a recorded version of a shard distinguishes it, as far as it was recorded in a
-/// store.
+/// In a store, times are those of uploads, in any order, and are ignored. A shard is then identified by its recorded version, if it was in
+/// the store when it was recorded.
 fn change_of(
     shard: &Shard,
     stamps: &HashMap<&str, FileStamp>,
@@ -306,7 +306,7 @@ fn change_of(
     if !shard.is_tgz {
         match indexes.end_of(shard) {
             Ok(end) if end <= shard.stamp.bytes => {}
-            // Without an answer of the store, the shard counts as unchanged.
+            // If the store does not answer, it is unknown whether the shard has changed.
             Err(failure) if is_object && failure.class == ExitClass::Environment => return Err(failure),
             _ => return Ok(Some(ShardChange::Content)),
         }
@@ -314,7 +314,7 @@ fn change_of(
     Ok((!is_object && shard.stamp.modified_ns > index.stamp.modified_ns).then_some(ShardChange::Time))
 }
 
-/// Marks shards as unchanged again if only their time differs and their headers were found to agree with the index.
+/// Marks shards as unchanged again if only their time differs and their headers match the index.
 pub fn accept_times(opened: &mut OpenDataset, unchanged: &HashSet<String>) {
     let Some(prepared) = &mut opened.facts.prepared else { return };
     prepared.retimed_shards.clear();

@@ -1,4 +1,4 @@
-//! The plain index of Forager: every line of every file is a sample, whatever its content (docs/formats/forager.md §2).
+//! The plain index of Forager: every line of every file is a sample, regardless of its content (docs/formats/forager.md §2).
 
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::forager::sample_locations::{Row, ROW_BYTES};
@@ -7,11 +7,11 @@ use gristmill_data::source::jsonl::{self, Unit};
 use gristmill_storage::read::ReadFile;
 use memchr::memchr_iter;
 
-/// The name of the operation in error messages.
+/// Name of the operation in error messages.
 pub const ACTIVITY: &str = "making the index";
 /// Bytes of one range.
 const RANGE_BYTES: u64 = 1 << 20;
-/// Bytes read at a time: fits into the cache of one core.
+/// Bytes read at a time; fits into the cache of one core.
 const READ_BYTES: usize = 256 << 10;
 /// Rows passed to the sink at a time.
 const ROWS_PER_CALL: usize = 4 << 10;
@@ -19,16 +19,16 @@ const ROWS_PER_CALL: usize = 4 << 10;
 /// A range of one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileUnit {
-    /// Its position among the listed files.
+    /// Position of the file among the listed files.
     pub file: usize,
-    /// The range.
+    /// The range of the file.
     pub range: Unit,
-    /// Whether it is the last range of its file.
+    /// Whether the range is the last one of its file.
     pub is_last: bool,
 }
 
-/// Returns the files that the index lists: those with at least one byte, hence one sample. As in Forager, packed files are listed too; each
-/// is reported as a problem, because its line ends do not delimit lines of text.
+/// Returns the files that the index lists: those with at least one byte, and so at least one sample. As in Forager, compressed files are
+/// listed, too. Each of them is reported as a problem, because its newline bytes do not delimit lines of text.
 pub fn listed(files: Vec<TextFile>, handles: &Handles<'_>) -> Outcome<Vec<TextFile>> {
     let mut listed = Vec::with_capacity(files.len());
     for file in files {
@@ -81,22 +81,23 @@ pub fn line_ends(file: &ReadFile, unit: FileUnit, memory: &mut Vec<u8>, handles:
     Ok(ends)
 }
 
-/// Joins the scanned ranges of a file in order, with the lines that their ends divide, and passes the rows of the index to a sink.
+/// Joins the scanned ranges of a file in order, including lines that continue in the next range, and passes the rows of the index to a
+/// sink.
 pub struct IndexMerge<S> {
     sink: S,
     rows: Vec<u8>,
     samples: u64,
-    /// Start of the line that no range has ended yet, in bytes.
+    /// Offset of the current line, whose end is not found yet, in bytes.
     start: u64,
 }
 
 impl<S: FnMut(&[u8]) -> Outcome<()>> IndexMerge<S> {
-    /// Returns a merge without any range.
+    /// Creates a merge without any range.
     pub fn new(sink: S) -> Self {
         Self { sink, rows: Vec::with_capacity(ROWS_PER_CALL * ROW_BYTES), samples: 0, start: 0 }
     }
 
-    /// Takes the next range.
+    /// Appends the next range.
     pub fn append_unit(&mut self, unit: FileUnit, ends: &[u32]) -> Outcome<()> {
         if unit.range.start == 0 {
             self.start = 0;
@@ -122,7 +123,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> IndexMerge<S> {
         Ok(())
     }
 
-    /// Passes the last rows on, and returns the number of samples.
+    /// Passes the last rows to the sink, and returns the number of samples.
     pub fn finish(mut self) -> Outcome<u64> {
         (self.sink)(&self.rows)?;
         Ok(self.samples)

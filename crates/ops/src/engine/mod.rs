@@ -1,4 +1,4 @@
-//! The actual work: each engine takes units and handles, spawns no thread and does not use the terminal.
+//! The work of jobs and checks. Engines process units with given handles; they must not start threads or use the terminal.
 
 #[macro_use]
 mod accessors;

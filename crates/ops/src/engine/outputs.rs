@@ -1,5 +1,5 @@
-//! The texts that a preparation publishes: `.info.json`, `split.yaml`, `dataset.yaml`, and the Python files next to them. Pure functions
-//! from a plan and facts to bytes.
+//! The text files that a preparation publishes: `.info.json`, `split.yaml`, `dataset.yaml`, and their Python files. Pure functions from a
+//! plan and facts to bytes.
 
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::CRUDE_CLASS;
@@ -9,18 +9,18 @@ use gristmill_data::formats::energon::{
 };
 use gristmill_pycompat::braces;
 
-/// One text to publish.
+/// A text file to publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     /// File name inside `.nv-meta`.
     pub name: String,
-    /// Its content.
+    /// Content of the file.
     pub content: String,
-    /// Whether it is only written if no file of that name exists: a person may have edited that file.
+    /// Whether the file is only written if no file with that name exists, because a user may have edited it.
     pub keep_existing: bool,
 }
 
-/// Returns the `.info.json` of these shards, in index order; and `.info.yaml` if an old one exists.
+/// Returns the `.info.json` of these shards, in index order, and `.info.yaml` if `with_yaml` is set because an old one exists.
 pub fn info(counts: Vec<(String, u64)>, with_yaml: bool) -> Vec<Text> {
     let info = Info::new(counts);
     let mut texts = vec![text(layout::INFO_JSON, info.to_json())];
@@ -30,7 +30,7 @@ pub fn info(counts: Vec<(String, u64)>, with_yaml: bool) -> Vec<Text> {
     texts
 }
 
-/// Returns `split.yaml`: shard names as brace expressions (names that contain braces or backslashes are escaped), runs collapsed.
+/// Returns `split.yaml`. Shard names are collapsed to brace expressions; names that contain braces or backslashes are escaped.
 pub fn split_yaml(splits: &[(String, Vec<String>)], excludes: Vec<String>) -> String {
     let split_parts = splits
         .iter()
@@ -50,7 +50,7 @@ pub fn exclude_item(shard: &str, key: Option<&str>) -> String {
     }
 }
 
-/// Returns `dataset.yaml` and its Python file. Empty if the plan wants none.
+/// Returns `dataset.yaml` and its Python file; empty if the plan does not request them.
 pub fn loading(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Text> {
     if plan.scope == Scope::TarIndexOnly {
         return Vec::new();
@@ -69,7 +69,7 @@ pub fn loading(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Text> {
     texts
 }
 
-/// Returns a cooker into the sample type that suits all samples, if there is one; else into a user-defined class.
+/// Returns the template of a cooker: for the sample type that suits all samples if there is one, otherwise for a user-defined class.
 fn cooker(facts: &DatasetFacts, parts: &[String]) -> String {
     match super::plan::suggest::sample_types(facts, &[]).first() {
         Some(best) if best.class != CRUDE_CLASS && best.share >= 1.0 => {
@@ -79,7 +79,7 @@ fn cooker(facts: &DatasetFacts, parts: &[String]) -> String {
     }
 }
 
-/// Returns a first guess for each field, so that the template works if the guess is right.
+/// Returns a guessed expression for each field, so that the template works if the guess is correct.
 fn guessed_fields(sample_type: &str, facts: &DatasetFacts) -> Vec<FieldExpr> {
     super::plan::suggest::field_map_for(sample_type, facts, &[])
 }

@@ -1,5 +1,5 @@
-//! Raw indexes for Modalities: offset and length of each line that Python's `json` accepts (docs/formats/modalities.md §2). Ranges are
-//! checked in any order and joined in file order.
+//! Raw indexes for Modalities: offset and length of each line that Python's `json` accepts (docs/formats/modalities.md §2). Ranges can be
+//! checked in any order and are joined in file order.
 
 use gristmill_core::handles::MAX_LISTED_PROBLEMS;
 use gristmill_core::text::{count, grouped, hint_for};
@@ -14,16 +14,16 @@ use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-/// The name of the operation in error messages.
+/// Name of the operation in error messages.
 pub const ACTIVITY: &str = "making the raw index";
-/// Bytes of one range: fits into the cache of one core.
+/// Size of a range in bytes; fits into the cache of one core.
 const RANGE_BYTES: u64 = 512 << 10;
-/// A line longer than this is checked while it is read, in bytes.
+/// Length in bytes above which a line is checked while it is read, instead of being held in memory.
 const LONG_LINE_BYTES: usize = 4 << 20;
-/// Bytes of such a line read at a time.
+/// Bytes of a long line that are read at a time.
 const READ_BYTES: usize = 256 << 10;
 
-/// Opens a source. An empty or a packed one is refused: an empty file cannot be read through an index, and offsets in a packed file are
+/// Opens a source file. Refuses an empty file, which cannot be read through an index, and a compressed file, in which offsets are
 /// meaningless.
 pub fn open(path: &Path) -> Outcome<ReadFile> {
     let file = open_read(path)?;
@@ -53,13 +53,13 @@ pub fn units(len: u64) -> Vec<Unit> {
 /// A line that is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadLine {
-    /// Its number, counted from 0 in the range or file.
+    /// Number of the line, counted from 0 in the range or file.
     pub line: u64,
-    /// Its offset, in bytes.
+    /// Offset of the line, in bytes.
     pub start: u64,
-    /// Offset of the error in the line, in bytes.
+    /// Offset of the error within the line, in bytes.
     pub at: u64,
-    /// The reason.
+    /// Description of the error.
     pub why: &'static str,
 }
 
@@ -68,11 +68,11 @@ pub struct BadLine {
 pub struct UnitIndex {
     /// Offset of the range, in bytes.
     base: u64,
-    /// Good lines: offset from `base`, and length, in bytes.
+    /// Valid lines: offset from `base`, and length, in bytes.
     items: Vec<(u32, u32)>,
-    /// A good line after them that is longer than a range may be: offset and length.
+    /// A valid last line that is too long for `items`: offset and length.
     long: Option<(u64, u64)>,
-    /// Number of all lines.
+    /// Number of lines, valid or not.
     lines: u64,
     bad: Vec<BadLine>,
     bad_count: u64,
@@ -85,7 +85,7 @@ impl UnitIndex {
         let Some(NotJson { at, why }) = fault else {
             match (u32::try_from(start - self.base), u32::try_from(bytes)) {
                 (Ok(place), Ok(bytes)) => self.items.push((place, bytes)),
-                // Only the last line of a range can be this long.
+                // Only the last line of a range can exceed these limits.
                 _ => self.long = Some((start, bytes)),
             }
             return;
@@ -114,7 +114,7 @@ pub fn index_unit(file: &ReadFile, unit: Unit, memory: &mut Vec<u8>, handles: &H
     Ok(index)
 }
 
-/// Checks a line that is too long to be held. A UTF-16 line of that size counts as bad, unlike in the reference.
+/// Checks a line that is too long to be held in memory. Unlike in the reference program, a UTF-16 line of this size is not valid.
 fn check_long(file: &ReadFile, line: OverlongLine, cancel: &Cancel) -> Outcome<Option<NotJson>> {
     let mut checker = LineChecker::default();
     let mut piece = vec![0; READ_BYTES];
@@ -136,11 +136,11 @@ fn check_long(file: &ReadFile, line: OverlongLine, cancel: &Cancel) -> Outcome<O
 pub struct RawIndexCounts {
     /// Lines in the index.
     pub items: u64,
-    /// Number of all lines.
+    /// Number of lines, valid or not.
     pub lines: u64,
     /// The first lines that are not JSON.
     pub bad: Vec<BadLine>,
-    /// Number of all such lines.
+    /// Number of lines that are not JSON.
     pub bad_count: u64,
 }
 
@@ -148,18 +148,18 @@ pub struct RawIndexCounts {
 pub struct RawIndexMerge<S> {
     sink: S,
     writer: Option<IndexWriter>,
-    /// The first item, until it is known whether there are more: a list of one is written differently.
+    /// The first item, until it is known whether there are more, because a list with one item is written differently.
     first: Option<(u64, u64)>,
     counts: RawIndexCounts,
 }
 
 impl<S: FnMut(&[u8]) -> Outcome<()>> RawIndexMerge<S> {
-    /// Returns a merge without any range.
+    /// Creates a merge without any range.
     pub fn new(sink: S) -> Self {
         Self { sink, writer: None, first: None, counts: RawIndexCounts::default() }
     }
 
-    /// Takes the next range.
+    /// Appends the next range.
     pub fn append_unit(&mut self, unit: &UnitIndex) -> Outcome<()> {
         let known = self.counts.lines;
         self.counts.lines += unit.lines;
@@ -186,7 +186,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> RawIndexMerge<S> {
         Ok(())
     }
 
-    /// Ends the index.
+    /// Writes the end of the index.
     pub fn finish(mut self) -> Outcome<RawIndexCounts> {
         let writer = match (self.writer, self.first) {
             (Some(writer), _) => writer,

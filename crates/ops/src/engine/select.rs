@@ -1,22 +1,22 @@
-//! Selects the shards on disk that a plan covers.
+//! Selects the shards on disk that a plan uses.
 
 use gristmill_core::{DatasetFacts, Outcome, PreparePlan, Problem, ProblemKind, Scope, Subject, Tgz};
 use gristmill_pycompat::pattern::Pattern;
 use std::collections::HashSet;
 
-/// Positions of the plan's shards in `facts.shards`, in index order, and what was left out in addition to `--exclude`.
+/// The selected shards, and the shards that are omitted for other reasons than `--exclude`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShardSelection {
-    /// Positions, ascending.
+    /// Positions in `facts.shards`, ascending.
     pub positions: Vec<usize>,
-    /// A note or problem for each shard left out for a reason of its own.
+    /// A note or problem for each omitted shard.
     pub left_out: Vec<Problem>,
 }
 
 /// Selects the shards of a plan.
 ///
-/// `--exclude` drops by name. A `.tgz` next to a `.tar` of the same stem is dropped: both use the same `.tar.idx`. With `--tar-index-only`
-/// the list of `.info.json` decides. A pattern that does not compile is a usage failure.
+/// Shards are dropped by name with `--exclude`. A `.tgz` next to a `.tar` with the same stem is dropped, because both use the same
+/// `.tar.idx`. With `--tar-index-only`, only the shards in `.info.json` are selected. A pattern that does not compile is a usage failure.
 pub fn select(plan: &PreparePlan, facts: &DatasetFacts) -> Outcome<ShardSelection> {
     let patterns = compile(&plan.exclude_shards)?;
     let names: HashSet<&str> = facts.shards.iter().map(|shard| shard.name.as_str()).collect();

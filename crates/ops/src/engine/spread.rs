@@ -1,6 +1,6 @@
-//! Distributions over the samples of a prepared WebDataset: their sizes, the sizes of their parts, and how many lack which part.
+//! Distributions over the samples of a prepared WebDataset: their sizes, the sizes of their parts, and how many samples lack each part.
 //!
-//! Reads the index alone: no shard is opened. Without sample tables only the sizes of samples are known, from the `.tar.idx` files.
+//! Reads only the index, and opens no shard. Without sample tables, only the sizes of samples are known, from the `.tar.idx` files.
 
 use super::jsonl::Lengths;
 use gristmill_core::facts::MAX_PART_NAMES;
@@ -16,17 +16,17 @@ use std::path::Path;
 
 /// Rows between two checks of the cancel flag.
 const CANCEL_EVERY: u64 = 4096;
-/// Maximum number of samples read: enough for any chart, and takes seconds at most.
+/// Maximum number of samples read: enough for any chart, and read within seconds.
 const MAX_SAMPLES: u64 = 2_000_000;
 /// Maximum number of part rows read.
 const MAX_ROWS: u64 = 4 * MAX_SAMPLES;
 
-/// One part.
+/// Distribution of the sizes of a part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PartSpread {
-    /// Its name. Raw.
+    /// Name of the part. Raw.
     pub name: String,
-    /// Its sizes, in bytes; one per sample that has it.
+    /// Sizes of the part in bytes; one per sample that has it.
     pub bytes: Lengths,
 }
 
@@ -35,7 +35,7 @@ pub struct PartSpread {
 pub struct DatasetSpread {
     /// Number of samples in total.
     pub samples: u64,
-    /// Samples whose parts were read; 0 without sample tables.
+    /// Number of samples whose parts were read; 0 without sample tables.
     pub looked_at: u64,
     /// Sizes of samples in their archive, headers included, in bytes.
     pub sample_bytes: Lengths,
@@ -43,7 +43,7 @@ pub struct DatasetSpread {
     pub parts: Vec<PartSpread>,
 }
 
-/// Reads the index of the data set at `root`; returns soon after a cancellation.
+/// Reads the index of the data set at `root`. Returns soon after a cancellation.
 pub fn spread_of(root: &Path, cancel: &Cancel) -> Outcome<DatasetSpread> {
     let info = Info::read(root)?.unwrap_or_default();
     let mut spread =
@@ -53,7 +53,7 @@ pub fn spread_of(root: &Path, cancel: &Cancel) -> Outcome<DatasetSpread> {
             break;
         }
         cancel.check()?;
-        // Missing or damaged indexes are reported by `lint`; here they are left out.
+        // Missing or damaged indexes are reported by `lint` and omitted here.
         let Ok(index) = TarIdx::open(&root.join(format!("{shard}.idx"))) else { continue };
         sample_sizes(&index, &mut spread.sample_bytes, cancel)?;
     }
@@ -114,7 +114,7 @@ fn parts(connection: &Connection, cancel: &Cancel, spread: &mut DatasetSpread) -
         }
         let sample = (row.get::<_, i64>(2).ok(), row.get::<_, i64>(3).ok());
         if last != Some(sample) {
-            // All parts of the last counted sample are counted.
+            // The limit only applies between samples, so that all parts of the last sample are counted.
             if seen > MAX_ROWS {
                 break;
             }

@@ -1,7 +1,7 @@
 //! Text lengths in a WebDataset: of its text parts, and of the strings in its JSON parts.
 //!
-//! Lengths are in characters, as for a JSONL file, so contents have to be read. Samples are read in stretches spread evenly over the data
-//! set, as many as a budget of bytes allows.
+//! Lengths are in characters, as for a JSONL file, so contents must be read. Samples are read in groups of neighbours, spread evenly over
+//! the data set, up to a limit of bytes.
 
 use super::browse::{BrowseSample, Catalog, SampleAt};
 use super::jsonl::Lengths;
@@ -10,23 +10,23 @@ use gristmill_data::source::decode::{decode_part, part_class, PartClass, Value};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Maximum bytes of texts read.
+/// Limit of the bytes of text that are read.
 const MAX_BYTES: u64 = 64 << 20;
-/// Maximum number of samples read.
+/// Limit of the samples that are read.
 const MAX_SAMPLES: u64 = 20_000;
-/// Samples in one stretch: neighbours are cheap to read.
+/// Samples in one group; reading neighbouring samples is cheap.
 const SAMPLES_PER_READ: u64 = 50;
-/// A longer part is counted as unread, in bytes.
+/// Maximum size of a part that is read, in bytes; a larger one counts as unread.
 const MAX_PART_BYTES: u64 = 4 << 20;
-/// Maximum number of distinct texts, by part and key.
+/// Limit of distinct texts, by part and key.
 const MAX_NAMES: usize = 200;
 
 /// The texts of one part, or of one key of a JSON part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TextSpread {
-    /// The part, and for a JSON part its key after a slash: `txt`, `json/caption`. Raw.
+    /// Name of the part, and for a JSON part its key after a slash: `txt`, `json/caption`. Raw.
     pub name: String,
-    /// Lengths in characters.
+    /// Distribution of the lengths in characters.
     pub characters: Lengths,
 }
 
@@ -37,13 +37,13 @@ pub struct TextLengths {
     pub looked_at: u64,
     /// Whether every sample was read.
     pub is_complete: bool,
-    /// Text parts that cannot be decoded, are too long or cannot be read.
+    /// Number of text parts that are too long, or cannot be read or decoded.
     pub unread: u64,
-    /// Texts, those with the most characters first.
+    /// The texts, ordered by total number of characters, largest first.
     pub texts: Vec<TextSpread>,
 }
 
-/// Reads texts of evenly spread samples; returns soon after a cancellation. A part that cannot be read is counted.
+/// Reads texts of evenly spread samples. Returns soon after a cancellation. Parts that cannot be read are counted.
 pub fn text_lengths(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<TextLengths> {
     let groups = catalog.groups();
     let total = groups.total();
@@ -148,7 +148,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    /// A data set of `samples` captions, the n-th of n % 7 + 1 characters, with a JSON part.
+    /// A data set of `samples` captions with a JSON part; caption n has n % 7 + 1 characters.
     struct Captions {
         groups: Arc<Groups>,
         json: &'static str,
@@ -239,7 +239,7 @@ mod tests {
     fn of_very_many_samples_evenly_spread_ones_are_read() {
         let lengths = text_lengths(&Captions::new(1_000_003, "[]"), &Cancel::default()).unwrap();
         assert_eq!((lengths.looked_at, lengths.is_complete), (MAX_SAMPLES, false));
-        // Seven equally frequent lengths: a stretch from one place alone would not give the mean of a whole set.
+        // The seven lengths are equally frequent, so that samples from a single place would not give the mean of the whole set.
         assert!((lengths.texts[0].characters.mean() - 4.0).abs() < 0.1);
     }
 

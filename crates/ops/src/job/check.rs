@@ -20,7 +20,7 @@ use gristmill_storage::scratch::Scratch;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs `lint`. Findings go to the handles, in no fixed order among shards. A data set that is not prepared is a failure.
+/// Runs `lint`. Findings are reported to the handles, in no fixed order among shards. Fails if the data set is not prepared.
 pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let context = lint::begin(root, options, handles)?;
     let prepared = &context.prepared;
@@ -32,7 +32,7 @@ pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Ha
     Ok(checked)
 }
 
-/// Checks a file or a folder of tables; with `is_deep`, decodes all rows as well. Findings go to the handles.
+/// Checks a file or a folder of tables. With `is_deep`, decodes all rows as well. Findings are reported to the handles.
 pub fn run_tables(path: &Path, is_deep: bool, threads: usize, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let check = TableCheck::new(is_deep);
     let units = TableCheck::units(path, handles)?;
@@ -46,14 +46,14 @@ pub fn run_tables(path: &Path, is_deep: bool, threads: usize, handles: &Handles<
     Ok(CheckCounts { shards: table_files(path)?.len() as u64, ..done })
 }
 
-/// Scans a single shard. Returns `None` where the path is not that of a shard. Findings go to the handles.
+/// Scans a single shard. Returns `None` if the path is not a shard. Findings are reported to the handles.
 pub fn run_single_shard(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<Option<SingleShardInfo>> {
     let scratch = Scratch::create(options.scratch.as_deref())?;
     let memory = usize::try_from(options.memory_bytes / 4).unwrap_or(usize::MAX);
     single_shard_info(path, &RealFs, scratch.path(), memory, handles)
 }
 
-/// Runs `verify`. Findings go to the handles, in no fixed order among shards. A data set that is not prepared is a failure.
+/// Runs `verify`. Findings are reported to the handles, in no fixed order among shards. Fails if the data set is not prepared.
 pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let sink = FindingCounter { inner: handles.problems, any: AtomicBool::new(false) };
     let handles = &Handles { problems: &sink, ..*handles };
@@ -69,7 +69,7 @@ pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome
     Ok(checked)
 }
 
-/// Passes problems on and records whether any is more than a note.
+/// Passes problems on and records whether any of them is more severe than a note.
 struct FindingCounter<'a> {
     inner: &'a dyn ProblemSink,
     any: AtomicBool,
@@ -90,7 +90,7 @@ impl ProblemSink for FindingCounter<'_> {
     }
 }
 
-/// Checks a folder of token files, one unit per file. `vocabulary` is only used where tokens are read.
+/// Checks a folder of token files, one unit per file. `vocabulary` is only used if tokens are read.
 pub fn run_token_folder(
     root: &Path,
     depth: nanosets::check::Depth,
@@ -106,7 +106,7 @@ pub fn run_token_folder(
     })
 }
 
-/// Checks a folder of packed files, one unit per file. `vocabulary` is only used where tokens are read.
+/// Checks a folder of packed files, one unit per file. `vocabulary` is only used if tokens are read.
 pub fn run_packed_folder(
     root: &Path,
     depth: nanosets::check::Depth,

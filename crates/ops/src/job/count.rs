@@ -27,45 +27,45 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const ACTIVITY: &str = "counting";
-/// Text that one thread takes at a time, in bytes.
+/// Approximate size of a unit, in bytes of text.
 const UNIT_BYTES: u64 = 8 << 20;
-/// Text that is read at a time, in bytes.
+/// Size of a block that is read at a time, in bytes of text.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Limit of files printed individually.
+/// Limit of files whose counts are printed individually.
 const MAX_PRINTED_FILES: usize = 40;
 /// Permission bits of the file of counts.
 const FILE_MODE: u32 = 0o644;
 
-/// Key of the text if none is given.
+/// Default key of the text.
 pub(crate) const TEXT_KEY: &str = "text";
 
-/// What to count, and with which tokenizer.
+/// Inputs and tokenizer of a count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CountPlan {
-    /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
+    /// Version of the plan format, [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
     pub version: u32,
-    /// Files with documents, folders of such files, and data sets of the hub by their addresses.
+    /// Files with documents, folders of such files, and addresses of data sets of the hub.
     pub inputs: Vec<PathBuf>,
-    /// The tokenizer, in the form that `pack` accepts.
+    /// The tokenizer, in any form that `pack` accepts.
     pub tokenizer: String,
     /// Key of the text.
     pub text_key: String,
-    /// Pattern that selects files of folders, matched against their relative paths.
+    /// Pattern that selects files in folders, matched against their relative paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
-    /// The file for the counts; `None` writes none.
+    /// Path of the file for the counts; `None` writes no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
-    /// Replace an existing file.
+    /// Whether an existing file is replaced.
     #[serde(default)]
     pub overwrite: bool,
 }
 
-/// Counts of one file or of all files.
+/// Counts of the text of one file, or of all files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TextCount {
-    /// Lines and rows with a text that is not empty.
+    /// Number of lines and rows with a text that is not empty.
     pub documents: u64,
     /// Bytes of these texts in UTF-8.
     pub text_bytes: u64,
@@ -82,9 +82,9 @@ pub struct TextCount {
 pub struct FileCount {
     /// Path relative to the input.
     pub name: String,
-    /// Its size on disk in bytes.
+    /// Size on disk in bytes.
     pub bytes: u64,
-    /// What holds a document.
+    /// Noun for the container of a document, such as `line` or `row`.
     #[serde(skip)]
     pub item: &'static str,
     /// Counts of its content.
@@ -97,12 +97,12 @@ pub struct FileCount {
 pub struct CountReport {
     /// Counts of each file, in the order in which `pack` reads them.
     pub files: Vec<FileCount>,
-    /// Counts of all files together; the line is that of `longest_file`.
+    /// Counts of all files together; `longest_line` is in `longest_file`.
     pub total: TextCount,
     /// The file with the longest document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_file: Option<String>,
-    /// The file that the counts were written to; `None` if none was written.
+    /// The file to which the counts were written, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
     /// Problems and notes, the first 1,000 of each severity.
@@ -123,7 +123,7 @@ struct CountFile<'a> {
     files: &'a [FileCount],
 }
 
-/// Counts according to a plan, or lists what would be counted.
+/// Counts according to a plan. Without `is_written`, only lists the inputs.
 pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContext) -> Outcome<CountReport> {
     context.phase_of(Phase::Open, "file", "looking for text files");
     refuse_existing(plan)?;
@@ -187,7 +187,7 @@ fn empty_count(file: &TextFile) -> FileCount {
 }
 
 impl CountPlan {
-    /// Returns the fields that are read.
+    /// Returns the fields of the documents that are read.
     fn fields(&self) -> DocumentFields {
         DocumentFields { text: TextField::Key(self.text_key.clone()), others: OtherFields::None }
     }
@@ -199,20 +199,20 @@ struct Unit<'a> {
     file: &'a TextFile,
     part: Part,
     is_last: bool,
-    /// Bytes of the file that are read, about.
+    /// Approximate number of bytes of the file that are read.
     bytes: u64,
 }
 
 enum Part {
-    /// A range of the bytes of a file of lines.
+    /// A range of bytes of a file of lines.
     Bytes(jsonl::Unit),
     /// Rows of a table.
     Rows(Range<u64>),
-    /// A file that is read from its beginning.
+    /// A whole file, read from its beginning.
     Whole,
 }
 
-/// Divides a file.
+/// Divides a file into units.
 fn units_of<'f>(number: usize, file: &'f TextFile, context: &TaskContext) -> Outcome<Vec<Unit<'f>>> {
     let parts: Vec<Part> = if file.has_plain_lines() {
         plain_units(file.bytes, UNIT_BYTES).into_iter().map(Part::Bytes).collect()
@@ -230,16 +230,16 @@ fn units_of<'f>(number: usize, file: &'f TextFile, context: &TaskContext) -> Out
     Ok(parts.into_iter().enumerate().map(unit).collect())
 }
 
-/// Counts of a unit; lines are counted from its beginning.
+/// Counts of a unit; line numbers are relative to its beginning.
 struct UnitCount {
     file: usize,
     lines: u64,
     count: TextCount,
-    /// Lines without a readable text, and the reason.
+    /// Lines without a readable text, with the reason.
     bad_lines: Vec<(u64, String)>,
     bad_count: u64,
     damage: Option<Problem>,
-    /// The first document that the fast tokenizer encodes differently from the reference.
+    /// The first document that the fast tokenizer encodes differently from the reference tokenizer.
     mismatch: Option<Mismatch>,
 }
 
@@ -270,7 +270,7 @@ fn count_files(
             before = (unit.file, 0);
         }
         report_lines(&unit, file, before.1, context)?;
-        // Rows count from 0, as everywhere.
+        // Rows are numbered from 0, as in all messages.
         let first = u64::from(file.source.is_table());
         let longest = (unit.count.longest_tokens, (unit.count.longest_line + before.1).saturating_sub(first));
         counted.count.add(&unit.count, longest);
@@ -312,7 +312,7 @@ fn count_units(
     })
 }
 
-/// Reports the lines and rows of a unit that have no text; `lines` is the number of those of the file before the unit.
+/// Reports the lines and rows of a unit that have no text. `lines` is the number of lines of the file before the unit.
 fn report_lines(unit: &UnitCount, file: &TextFile, lines: u64, context: &TaskContext) -> Outcome<()> {
     for (line, why) in &unit.bad_lines {
         let (subject, row) = match file.source.is_table() {
@@ -381,7 +381,7 @@ struct Counter {
     extractor: Extractor,
     encoder: Encoder,
     parity: ParityCheck,
-    /// Number of the first line, by which documents are selected for comparison: the same for every thread count.
+    /// Number of the first line. It determines which documents are compared, independently of the number of threads.
     first_number: u64,
     ids: Vec<u32>,
     unit: UnitCount,
@@ -394,7 +394,7 @@ impl Counter {
             DocumentBlock::Rows(block) => block.decode(&mut |found| {
                 context.cancel.check()?;
                 found.iter().filter(|row| rows.contains(&row.number)).try_for_each(|row| {
-                    // Row groups may be left out.
+                    // Numbers of rows may have gaps, because damaged row groups are excluded.
                     self.unit.lines = row.number - rows.start;
                     let counted = self.row(row)?;
                     self.add(counted);
@@ -414,7 +414,7 @@ impl Counter {
         Ok(())
     }
 
-    /// Adds a line or row that was counted, or the reason why it has no text.
+    /// Adds a line or row, or the reason why it has no text.
     fn add(&mut self, counted: Result<(), String>) {
         if let Err(why) = counted {
             self.unit.bad_count += 1;
@@ -424,7 +424,7 @@ impl Counter {
         }
     }
 
-    /// Counts a line; the inner error is the reason why it has no text.
+    /// Counts a line. The inner error is the reason why it has no text.
     fn line(&mut self, line: &Line<'_>) -> Outcome<Result<(), String>> {
         self.unit.lines += 1;
         if line.is_overlong() {
@@ -439,7 +439,7 @@ impl Counter {
         Ok(counted)
     }
 
-    /// Counts a row in the same way; a row may have no text.
+    /// Like [`line`](Self::line), for a row, which may lack a text.
     fn row(&mut self, row: &Row<'_>) -> Outcome<Result<(), String>> {
         self.unit.lines += 1;
         let held = match row.text {
@@ -508,7 +508,7 @@ impl Report for CountReport {
     crate::run_report!();
 }
 
-/// Returns the counts of a file as a sentence; `item` is what holds the longest document, and `of` the file that it is in.
+/// Formats the counts of a file as a sentence. `item` is the noun for the container of the longest document, and `of` is its file.
 fn sentence(name: &str, figures: &TextCount, (item, of): (&str, Option<&str>)) -> String {
     let longest = match (figures.documents, of) {
         (0, _) => String::new(),

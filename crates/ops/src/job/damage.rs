@@ -1,6 +1,6 @@
-//! Leaves out damaged tables and row groups, where the user accepts problems; elsewhere damage ends the run.
+//! Excludes damaged tables and row groups if the user accepts problems; otherwise damage ends the run.
 //!
-//! Row groups are decoded before the work begins, so that the rows that are left out depend neither on threads nor on sizes of blocks.
+//! Row groups are decoded before the run, so that the excluded rows do not depend on threads or block sizes.
 
 use super::pool::run_units;
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions};
@@ -10,19 +10,19 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Text of the blocks in which rows are decoded, in bytes.
+/// Size of the blocks in which rows are decoded, in bytes of text.
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// The damaged row groups of files.
 #[derive(Debug, Default)]
 pub(crate) struct DamagedRows {
     by_path: HashMap<PathBuf, Vec<Range<u64>>>,
-    /// One for each row group.
+    /// One problem for each damaged row group.
     pub(crate) problems: Vec<Problem>,
 }
 
 impl DamagedRows {
-    /// Decodes the fields of all row groups that are read. Finds nothing unless damage is left out.
+    /// Decodes the fields of all row groups that will be read. Returns an empty result unless the options exclude damage.
     ///
     /// # Errors
     /// A file cannot be read, or no row group of any file can be decoded.
@@ -62,16 +62,16 @@ impl DamagedRows {
         Ok(found)
     }
 
-    /// Returns the rows of a file that are damaged.
+    /// Returns the damaged rows of a file.
     pub(crate) fn of(&self, path: &Path) -> Vec<Range<u64>> {
         self.by_path.get(path).cloned().unwrap_or_default()
     }
 }
 
-/// Leaves out tables whose rows cannot be found, where damage is left out. Returns a problem for each.
+/// Removes damaged tables, in which rows cannot be located, from the list if the options exclude damage. Returns a problem for each.
 ///
 /// # Errors
-/// A file cannot be read, or none is left.
+/// A file cannot be read, or no file remains.
 pub(crate) fn leave_out_files(
     files: &mut Vec<TextFile>,
     options: &RunOptions,
@@ -95,10 +95,10 @@ pub(crate) fn leave_out_files(
     Ok(problems)
 }
 
-/// Decodes rows of a file; returns the failure because of damage.
+/// Decodes rows of a file. Returns the failure if it is caused by damage.
 fn damage_of(file: &TextFile, rows: &Range<u64>, fields: &DocumentFields, cancel: &Cancel) -> Outcome<Option<Failure>> {
     let decode = || -> Outcome<()> {
-        // Blocks may have rows of several groups.
+        // Excludes later rows, because a block may contain rows of several groups.
         let others = rows.end..u64::MAX;
         let file = &TextFile { damaged: Vec::from([others]), ..file.clone() };
         let from = Position { line: rows.start, offset: 0 };
@@ -115,11 +115,11 @@ fn damage_of(file: &TextFile, rows: &Range<u64>, fields: &DocumentFields, cancel
     failure_of(file, decode)
 }
 
-/// Returns the failure of a step because of damage.
+/// Runs a step. Returns its failure if it is caused by damage, and any other failure as an error.
 fn failure_of<T>(file: &TextFile, step: impl FnOnce() -> Outcome<T>) -> Outcome<Option<Failure>> {
     match step() {
         Ok(_) => Ok(None),
-        // What a program is writing is not damaged.
+        // A file that changes while it is read is being written, not damaged.
         Err(failure) if failure.class == ExitClass::Data && stamp_at(&file.path)? == file.stamp => Ok(Some(failure)),
         Err(failure) => Err(failure),
     }

@@ -1,5 +1,5 @@
-//! The run folder of a job that makes one output, or a few next to each other, and starts again after an interruption. It holds the lock
-//! and the files that are not yet visible. Only a publication that was interrupted while it moved files is finished by the next run.
+//! The run folder of a job that writes one output, or a few next to each other, and starts from the beginning after an interruption. It
+//! contains the lock and the unpublished files. The next run only completes a publication that was interrupted while it moved files.
 
 use gristmill_core::FileStamp;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Subject};
@@ -12,7 +12,7 @@ use gristmill_storage::read::{stamp_at, ReadFile};
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
-/// Attempts to create a run folder that another run is removing at the same time.
+/// Limit of attempts to create a run folder that another run is removing at the same time.
 const MAX_TRIES: u32 = 5;
 
 /// Returns the folder that contains a path.
@@ -20,7 +20,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Fails if a file that was read has since been written to, removed or replaced.
+/// Fails if a file that was read has since been modified, removed or replaced.
 pub(crate) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn ProblemSink) -> Outcome<()> {
     let now = file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))?;
     let why = match stamp_at(file.path()) {
@@ -37,26 +37,26 @@ pub(crate) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn 
     Err(failure)
 }
 
-/// Locked run folder at an output. Removed at the end, unless a publication was interrupted in it.
+/// Locked run folder at an output. Removed on drop, unless it contains an interrupted publication.
 pub(crate) struct ExclusiveOutput<'a> {
     fs: &'a dyn Fs,
     pub(crate) run_folder: RunFolder,
     lock: Option<DatasetLock>,
-    /// Whether unfinished files stay for the next run.
+    /// Whether unfinished files are kept for the next run.
     keeps_work: bool,
 }
 
 impl<'a> ExclusiveOutput<'a> {
-    /// Creates and locks the run folder of `target`, whose parent folder must exist, and finishes an interrupted publication.
+    /// Creates and locks the run folder of `target`, whose parent folder must exist, and completes an interrupted publication.
     pub(crate) fn create(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
         let place = Self::take_with_work(fs, target, options)?;
-        // Files left by a killed run.
+        // Remove files left by a killed run.
         place.run_folder.remove_work(fs)?;
         place.run_folder.create(fs)?;
         Ok(place)
     }
 
-    /// Like [`Self::create`], with the unfinished files of an earlier run.
+    /// Like [`Self::create`], but keeps the unfinished files of an earlier run.
     pub(crate) fn take_with_work(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
         if is_bucket(target) {
             let failure = Failure::usage("writing the output", "it is a bucket: name a folder or an object in it");
@@ -67,11 +67,11 @@ impl<'a> ExclusiveOutput<'a> {
         let lock = loop {
             tries += 1;
             match DatasetLock::acquire(fs, &own, options.break_lock) {
-                // The previous holder has just removed the folder.
+                // The previous holder of the lock has just removed the folder.
                 Err(_) if !own.exists() && tries < MAX_TRIES && files::is_dir(folder_of(target)) => {}
                 Ok(lock) => break lock,
                 Err(failure) => {
-                    // Removes a folder that was only created for this failed attempt. The folder of a running job is not empty and stays.
+                    // Removes a folder that was created for this failed attempt. The folder of a running job is not empty, so it stays.
                     if !is_lock_failure(&failure) && !files::exists(own.lock()) {
                         let _ = fs.raw_rmdir(&own.work_folder());
                         let _ = fs.raw_rmdir(own.path());
@@ -86,12 +86,12 @@ impl<'a> ExclusiveOutput<'a> {
         Ok(place)
     }
 
-    /// Leaves unfinished files to the next run.
+    /// Keeps unfinished files for the next run.
     pub(crate) fn keep_work(&mut self) {
         self.keeps_work = true;
     }
 
-    /// Removes unfinished lock drafts. A run that is creating a lock at this moment creates it again in another way.
+    /// Removes unfinished lock drafts. A run that is creating a lock at the same time then creates it in another way.
     fn remove_lock_drafts(&self) {
         for entry in files::read_dir(self.run_folder.path()).into_iter().flatten().flatten() {
             let name = entry.file_name().as_encoded_bytes();
@@ -101,12 +101,12 @@ impl<'a> ExclusiveOutput<'a> {
         }
     }
 
-    /// Returns the folder for work in progress, usually on the file system of the output.
+    /// Returns the work folder, which is usually on the file system of the output.
     pub(crate) fn work_folder(&self) -> PathBuf {
         self.run_folder.work_folder()
     }
 
-    /// Returns the path at which one of several outputs is made.
+    /// Returns the path of the draft of one of several outputs.
     pub(crate) fn draft(&self, number: usize) -> PathBuf {
         self.work_folder().join(format!("join-{number}"))
     }
@@ -114,10 +114,10 @@ impl<'a> ExclusiveOutput<'a> {
 
 impl Drop for ExclusiveOutput<'_> {
     fn drop(&mut self) {
-        // If a list of renames exists, the next run continues the interrupted publication.
+        // If a list of renames exists, the next run completes the interrupted publication.
         let is_interrupted = files::is_taken(self.run_folder.renames());
-        // What cannot be removed now is removed by the next run. Another run may already wait for the lock, so the folder is only removed
-        // when it is empty.
+        // Files that cannot be removed here are removed by the next run. Another run may already wait for the lock, so the folder is only
+        // removed if it is empty.
         let is_kept = self.keeps_work
             && files::read_dir(self.run_folder.work_folder()).is_ok_and(|mut files| files.next().is_some());
         if !is_interrupted && !is_kept {

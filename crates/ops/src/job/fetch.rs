@@ -1,4 +1,4 @@
-//! Inputs that are data sets of the hub: they are downloaded into its cache before they are read.
+//! Inputs that are data sets of the hub, which are downloaded into its cache before they are read.
 
 use super::task::TaskContext;
 use gristmill_core::{Failure, Outcome};
@@ -6,26 +6,26 @@ use gristmill_data::source::documents::{HubSnapshot, InputRules, Selection};
 use gristmill_storage::remote::is_hub_url;
 use std::path::PathBuf;
 
-/// Which inputs are read, and how.
+/// The inputs to fetch, and how they are read.
 #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "without the feature addresses are refused"))]
 pub(crate) struct FetchRequest<'a> {
-    /// Paths, which are left alone, and addresses.
+    /// Addresses of the hub, and other paths, which are ignored.
     pub(crate) inputs: &'a [PathBuf],
-    /// The files that are read.
+    /// The selection of the files that are read.
     pub(crate) selection: Selection<'a>,
-    /// Rules of the programs that read them.
+    /// Rules for the files that the operation reads.
     pub(crate) rules: &'a [&'static InputRules],
-    /// Forecast of the time to process a byte after the download, in seconds.
+    /// Estimated time to process a byte after the download, in seconds.
     pub(crate) byte_cost: f64,
-    /// Whether the files are only looked into: what the cache does not have is then read by ranges, and not downloaded.
+    /// Whether files are only previewed: files that are not in the cache are then read by ranges instead of downloaded.
     pub(crate) is_preview: bool,
 }
 
-/// Downloads the data sets of the hub among the inputs, as far as the cache does not have them, or lists them for a preview. Names of
-/// problems are their addresses from then on.
+/// Downloads the files of the hub that are not in the cache, or only lists them for a preview. From then on, problems name these files by
+/// their addresses.
 ///
 /// # Errors
-/// An address is wrong, the hub refuses or cannot be reached, a data set has no data, or the disk is full.
+/// An address is invalid, the hub refuses the request or cannot be reached, a data set has no data, or the disk is full.
 pub(crate) fn fetch(request: &FetchRequest<'_>, context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
     let inputs = request.inputs.iter().filter_map(|input| input.to_str());
     let inputs: Vec<&str> = inputs.filter(|input| is_hub_url(input)).collect();
@@ -70,9 +70,9 @@ mod hub {
 
     /// Name of this step in errors.
     const ACTIVITY: &str = "looking for text files";
-    /// Maximum size of a description of the data set, in bytes.
+    /// Limit of the size of a file that describes the data set, in bytes.
     const MAX_CARD_BYTES: u64 = 16 << 20;
-    /// Seconds to download a byte, on an ordinary line.
+    /// Seconds to download a byte, on a typical connection.
     const BYTE_DOWNLOADED: f64 = 2e-8;
 
     pub(super) fn fetch_all(
@@ -141,7 +141,7 @@ mod hub {
         HubSnapshot { input: input.to_owned(), files, is_file, ..HubSnapshot::default() }
     }
 
-    /// Returns the texts that describe the splits of a data set: of `README.md` and `.huggingface.yaml`.
+    /// Returns the files that describe the splits of a data set: `README.md` and `.huggingface.yaml`.
     fn card(
         hub: &Hub<'_>,
         url: &RepositoryUrl,
@@ -158,7 +158,7 @@ mod hub {
                     .with_hint("select files with --glob"));
             }
             let folder = match hub.fetch(url, &revision.commit, std::slice::from_ref(file), transfer) {
-                // Other tools may have downloaded data only; whether splits are described is then not known.
+                // Other tools may have downloaded only the data, in which case it is unknown whether splits are described.
                 Err(_) if !hub.makes_requests() && !revision.is_whole => return Ok(None),
                 folder => folder?,
             };
@@ -168,7 +168,7 @@ mod hub {
         Ok((text("README.md")?, text(".huggingface.yaml")?))
     }
 
-    /// Returns the folder in the repository that names start from.
+    /// Returns the folder in the repository to which names are relative.
     fn base_of(url: &RepositoryUrl, is_file: bool) -> String {
         match is_file {
             true => url.path.rsplit_once('/').map(|(folder, _)| folder.to_owned()).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The report of a run that makes files of tokens out of others.
+//! The report of a run that converts token files to other token files.
 
 use super::report::{OutputFile, Report, ReportLine};
 use gristmill_core::text::{bytes, count, count_verb, display_safe};
@@ -7,25 +7,25 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a run did, or would do.
+/// The result of a run, or of a preview.
 #[derive(Clone, Debug, Serialize)]
 pub struct FilesReport {
     /// Folder of the result.
     pub output: PathBuf,
     /// Number of files read.
     pub inputs: u64,
-    /// Files as written; empty for a dry run of a merge, whose division into files is not known in advance.
+    /// Files as written; empty for a dry run of a merge, whose division into files is not known before the run.
     pub files: Vec<OutputFile>,
-    /// Tokens written, or to be written.
+    /// Number of tokens written, or to be written.
     pub tokens: u64,
     /// Number of documents, chunks or windows.
     pub units: u64,
-    /// Tokens of the input that are in none of the files.
+    /// Number of input tokens that are in none of the files.
     pub left_tokens: u64,
-    /// Name of a unit, in the singular.
+    /// Noun for a unit, in the singular.
     #[serde(skip)]
     pub unit: &'static str,
-    /// Verbs for what was done, and for what would be done: `Merged`, `merge`.
+    /// Verbs for a run and for a preview: `Merged`, `merge`.
     #[serde(skip)]
     pub verbs: (&'static str, &'static str),
     /// Size of a token in bytes.

@@ -1,7 +1,7 @@
 //! Progress of a whole job, and its remaining time.
 //!
-//! A job goes through stages. At the start of each it estimates the time of that stage and of all later ones ([`Forecast`]). The remaining
-//! share is divided between them in proportion, again at each reading; the measured speed of the stage replaces its estimate. Therefore the
+//! A job consists of stages. At the start of each, it estimates the time of that stage and of all later ones ([`Forecast`]). The remaining
+//! share is divided among them in proportion, again at each reading; the measured speed of the stage replaces its estimate. Therefore the
 //! share never decreases, however wrong a forecast is, and is 1 only at the end of the job.
 
 use super::rate::Rate;
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 /// Largest share reported before the job has ended.
 const MAX_SHARE: f64 = 0.999;
-/// No remaining time is shown before this time has passed.
+/// Time before which no remaining time is shown.
 const MIN_ELAPSED: Duration = Duration::from_secs(3);
-/// The speed of a stage is unknown before this time has passed.
+/// Time before which the speed of a stage is considered unknown.
 const MIN_STAGE_TIME: Duration = Duration::from_secs(1);
 /// Time constant of the smoothing of the remaining time, in seconds: after it, two thirds of a change are shown.
 const SMOOTHING_SECONDS: f64 = 2.0;
@@ -22,7 +22,7 @@ const LEAST_LEFT: f64 = 0.5;
 /// Estimated time of a stage and of all later ones, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Forecast {
-    /// Time of the stage that begins.
+    /// Time of the current stage.
     pub(crate) stage: f64,
     /// Time of all later stages.
     pub(crate) later: f64,
@@ -34,14 +34,14 @@ impl Forecast {
         Self { stage, later }
     }
 
-    /// Forecast for publishing this many files, followed only by cleaning up.
+    /// Creates a forecast for publishing this many files and removing temporary files.
     pub(crate) fn publishing(files: u64) -> Self {
         let stage = files as f64 * cost::FILE_PUBLISHED;
         Self { stage, later: cost::publishing(files) - stage }
     }
 }
 
-/// Estimated costs of pieces of work in seconds, on an ordinary disk with two threads. They only have to show which stages are long; the
+/// Estimated costs of operations in seconds, on a typical disk with two threads. They only need to show which stages are long, because the
 /// real speed is measured during the run.
 pub(crate) mod cost {
     /// Opening a file and recording that it was read.
@@ -52,11 +52,11 @@ pub(crate) mod cost {
     pub(crate) const BYTE_COPIED: f64 = 4e-9;
     /// Writing a row of a table, including sorting its key.
     pub(crate) const SECONDS_PER_ROW: f64 = 6e-6;
-    /// Making a file durable and moving it to its place.
+    /// Flushing a file to disk and moving it to its target.
     pub(crate) const FILE_PUBLISHED: f64 = 4e-3;
-    /// Turning a byte of text into tokens.
+    /// Tokenizing a byte of text.
     pub(crate) const BYTE_PACKED: f64 = 1e-7;
-    /// Reading the header of an image, audio or video file.
+    /// Reading the header of a picture, audio or video file.
     pub(crate) const MEDIUM: f64 = 1e-4;
 
     pub(crate) fn reading(files: u64, bytes: u64) -> f64 {
@@ -82,9 +82,9 @@ pub(crate) mod cost {
 pub(crate) struct JobProgress {
     forecast: Forecast,
     rate: Rate,
-    /// Share of the whole job; `None` while nothing is known.
+    /// Completed share of the whole job; `None` while it is unknown.
     share: Option<f64>,
-    /// Fraction of the stage.
+    /// Completed fraction of the stage.
     done: f64,
     /// Seconds for the whole stage at the last measured speed.
     pace: Option<f64>,
@@ -103,7 +103,7 @@ impl JobProgress {
             Self { forecast, rate: Rate::default(), done: 0.0, pace: None, stage_began: None, ..std::mem::take(self) };
     }
 
-    /// Takes a reading of the stage. `part` is the completed fraction, if it cannot be computed from items and bytes.
+    /// Adds a reading of the stage. `part` is the completed fraction, if it cannot be computed from items and bytes.
     pub(crate) fn update(&mut self, now: Instant, reading: ProgressReading, part: Option<f64>) {
         self.rate.add_reading(now, reading);
         let Some(done) = part.or_else(|| reading.fraction()) else { return };
@@ -114,7 +114,7 @@ impl JobProgress {
             let pace = self.rate.seconds_left(reading).map(|left| left / (1.0 - done));
             self.pace = pace.filter(|pace| pace.is_finite()).or(self.pace);
         }
-        // Some stages restart their count, or find more to do.
+        // Some stages restart their count, or increase their total.
         self.done = self.done.min(done);
         self.advance(done);
         self.smooth(now);
@@ -131,7 +131,7 @@ impl JobProgress {
         self.done = done.max(self.done);
     }
 
-    /// Returns the seconds left in the stage.
+    /// Returns the remaining seconds of the stage.
     fn stage_left(&self) -> f64 {
         self.pace.unwrap_or(self.forecast.stage) * (1.0 - self.done)
     }
@@ -149,7 +149,7 @@ impl JobProgress {
         self.left = Some((now, smoothed));
     }
 
-    /// Returns the completed share of the job, below 1; `None` while nothing is known.
+    /// Returns the completed share of the job, below 1; `None` while it is unknown.
     pub(crate) fn share(&self) -> Option<f64> {
         self.share
     }
@@ -221,7 +221,7 @@ mod tests {
         for second in 1..=4_u64 {
             overall.update(at(start, second as f64), items(10 * second, 100), None);
         }
-        // 60 items at 10 per second, plus the later stages (30 seconds); the first forecast was 50 seconds.
+        // 60 items at 10 per second, plus the later stages (30 seconds). The first forecast was 50 seconds.
         let left = overall.remaining().unwrap().as_secs_f64();
         assert!((36.0..39.0).contains(&left), "{left}");
         overall.begin_stage(Forecast::new(30.0, 0.0));

@@ -1,7 +1,7 @@
 //! The finished units of a plan, which a resumed run does not repeat.
 //!
-//! A text file. Each line is a checksum and a JSON object; the first line identifies the plan. Lines are only appended, and a truncated or
-//! damaged line is ignored.
+//! The journal is a text file. Each line is a checksum and a JSON object; the first line identifies the plan. Lines are only appended, and
+//! a truncated or damaged line is ignored.
 
 use gristmill_core::{Failure, FileStamp, Outcome};
 use gristmill_storage::fs::{Fs, WriteFile};
@@ -13,9 +13,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Increased when the meaning of a journal or of the spools changes.
+/// Must be increased when the meaning of a journal or of the spools changes.
 const JOURNAL_VERSION: u32 = 1;
-/// The largest journal that is read back, in bytes; a line has about 300 bytes.
+/// Limit of the size of a journal, in bytes; a line has about 300 bytes.
 const MAX_JOURNAL_BYTES: u64 = 1 << 30;
 /// Minimum interval between syncs of the journal. Without it, each of thousands of small shards would wait for the disk.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ pub struct SpoolDigest {
     pub xxh3: u64,
 }
 
-/// A finished unit.
+/// The record of a finished unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoneUnit {
     /// Name of the unit: the name of a shard, or the path of an input with its byte range.
@@ -59,7 +59,8 @@ impl Header {
 
 /// The finished units of one plan. Shared between workers.
 pub struct Journal {
-    /// Units read when the journal was opened. Units recorded now are for the next run and are not kept here; there may be very many.
+    /// Units read when the journal was opened. Units recorded since then are only used by the next run and are not held in memory, as there
+    /// may be very many.
     earlier: HashMap<String, DoneUnit>,
     inner: Mutex<Inner>,
 }
@@ -89,22 +90,22 @@ impl Journal {
             }
         };
         if done.is_some() && !bytes.ends_with(b"\n") {
-            // A truncated line is kept; the newline lets the next entry start on its own line.
+            // After a truncated line, a newline makes the next entry start on its own line.
             file.write_all(b"\n")?;
         }
         let inner = Mutex::new(Inner { file, synced: Instant::now() });
         Ok(Self { earlier: done.unwrap_or_default(), inner })
     }
 
-    /// Returns the number of finished units in the journal of this plan, 0 if there is no such journal. Changes nothing.
+    /// Returns the number of finished units in the journal of this plan; 0 if there is no such journal. Does not change the journal.
     pub fn count_finished(path: &Path, plan_hash: &str) -> Outcome<usize> {
         let header = Header::of(plan_hash);
         let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         Ok(read_lines(&bytes, &header).map_or(0, |done| done.len()))
     }
 
-    /// Adds a finished unit. It survives a kill immediately, and a power failure after at most [`SYNC_EVERY`]. Journal lines and spools
-    /// lost in a power failure are detected by checksum and done again, so no unit has to wait for the disk.
+    /// Records a finished unit. The record survives a kill immediately, and a power failure after at most [`SYNC_EVERY`]. Lines and spools
+    /// lost in a power failure are detected by checksums, and their units are repeated, so no unit has to wait for the disk.
     pub fn record(&self, done: &DoneUnit) -> Outcome<()> {
         let bytes = line(done)?;
         let mut inner = self.inner();
@@ -116,7 +117,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Returns the record of a unit that an earlier run finished and whose input is unchanged; the spool is not checked.
+    /// Returns the record of a unit that an earlier run finished and whose input is unchanged. The spool is not checked.
     pub fn finished(&self, unit: &str, input: &FileStamp) -> Option<&DoneUnit> {
         self.earlier.get(unit).filter(|done| done.input == *input)
     }
@@ -277,7 +278,7 @@ mod tests {
                 let place = JournalFolder::new();
                 let (_, recorded) = run(&place, fault);
                 let kept = place.open("p").earlier.len();
-                // A power failure may lose what was recorded since the last sync; the rest must still be a journal.
+                // A power failure may lose lines recorded since the last sync; the rest must still be a valid journal.
                 let least = if matches!(fault, Fault::Kill { .. }) { recorded } else { 0 };
                 assert!(kept >= least && kept <= 3, "{fault:?}: {kept} of {recorded}");
             }

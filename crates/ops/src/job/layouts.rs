@@ -1,4 +1,4 @@
-//! Refuses JSON files that do not contain lines before any line is read; otherwise each line would be reported as a problem.
+//! Refuses JSON files that do not contain lines before any line is read, because otherwise each line would be reported as a problem.
 
 use super::pool::run_units;
 use gristmill_core::text::count_verb;
@@ -7,8 +7,9 @@ use gristmill_data::source::documents::{DocumentFields, Layout, TextFile};
 use gristmill_storage::location::threads_for;
 use gristmill_storage::read_ahead::read_heads_ahead;
 
-/// Checks the beginning of each file. Returns a note for each empty file, and a problem for each without the text field. Fails at the first
-/// file that does not contain lines or rows, with a hint that names the command for converting it, and if no table has the text field.
+/// Checks the beginning of each file. Returns a note for each empty file, and a problem for each file without the text field. Fails for the
+/// first file that does not contain lines or rows, with a hint that names the command for converting it. Fails if no table has the text
+/// field.
 pub(crate) fn check(
     files: &[&TextFile],
     fields: &DocumentFields,
@@ -45,14 +46,14 @@ pub(crate) fn check(
     Ok(problems)
 }
 
-/// Does the same for the first files in a preview: what would end a run is returned as a refusal among the problems.
+/// Like [`check`], for the first files in a preview. A failure that would end a run is returned as a refusal among the problems.
 pub(crate) fn preview(
     files: &[&TextFile],
     fields: &DocumentFields,
     (what, threads): (&str, usize),
     cancel: &Cancel,
 ) -> Outcome<Vec<Problem>> {
-    /// Limit of files checked.
+    /// Limit of files that are checked in a preview.
     const MAX_FILES: usize = 64;
     match check(files.get(..MAX_FILES).unwrap_or(files), fields, (what, threads), cancel) {
         Err(failure) if failure.class == gristmill_core::ExitClass::Data => {

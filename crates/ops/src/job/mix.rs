@@ -27,20 +27,20 @@ pub struct MixReport {
     pub replaces: bool,
     /// Whether the same file already existed and nothing was written.
     pub nothing_to_do: bool,
-    /// Facts about the resulting mixture.
+    /// Facts of the resulting metadataset.
     pub facts: MixFacts,
-    /// Whether it has joins, which must be prepared before use.
+    /// Whether the metadataset has joins, which must be prepared before use.
     pub needs_prepare: bool,
     /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
 }
 
-/// Checks a plan and writes its file; without `is_written`, nothing is written. Refuses a plan that the loader would reject, and an existing
-/// different file of that name without `overwrite`.
+/// Checks a plan and writes its file. Without `is_written`, only checks the plan. Refuses a plan that the loader would reject, and an
+/// existing file with different content unless the plan allows overwriting.
 ///
 /// # Errors
-/// A plan that cannot be followed; members that the loader would reject; output that cannot be written or already exists.
+/// The plan is invalid, the loader would reject a member, or the output exists or cannot be written.
 pub fn run_mix(plan: &MixPlan, is_written: bool, context: &TaskContext) -> Outcome<MixReport> {
     context.phase_of(Phase::Open, "member", "opening the members");
     let text = render(plan)?;
@@ -74,7 +74,7 @@ pub fn run_mix(plan: &MixPlan, is_written: bool, context: &TaskContext) -> Outco
     Ok(MixReport { path: path.to_owned(), text, replaces, nothing_to_do, facts, needs_prepare, counts })
 }
 
-/// A join that has just been written has no index yet.
+/// Whether a problem is expected: a join that has just been written has no index yet.
 fn is_expected(problem: &Problem) -> bool {
     problem.kind == ProblemKind::MissingFile && problem.message == NOT_JOINED_YET
 }

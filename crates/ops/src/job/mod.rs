@@ -1,4 +1,4 @@
-//! Runs plans in the background. The only module that starts threads, apart from the input of the terminal.
+//! Runs plans in the background. Only this module starts threads, except for the terminal input.
 
 pub mod check;
 pub mod copy;
@@ -43,7 +43,7 @@ use gristmill_core::{Problem, ProblemKind, Severity, UnlistedProblems};
 use serde::Serialize;
 use std::time::Duration;
 
-/// State of a job. It only moves forward; a cancelled job never reports success.
+/// State of a job. It only moves forward; a cancelled job is never reported as done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
@@ -59,11 +59,11 @@ pub enum JobState {
     Cancelled,
 }
 
-/// Phase of a job: the steps of `prepare`, in order. Other jobs use some of them.
+/// Phases of a job: the steps of `prepare`, in order. Other jobs use some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Looking for shards and an earlier preparation.
+    /// Searching for shards and an earlier preparation.
     Open,
     /// Downloading data.
     Download,
@@ -71,18 +71,18 @@ pub enum Phase {
     Scan,
     /// Reading media headers.
     Media,
-    /// Sorting keys and building the database.
+    /// Sorting of keys and building the database.
     Tables,
     /// Looking for duplicates.
     Find,
     /// Writing changed data.
     Write,
-    /// Making all files visible.
+    /// Publishing all files.
     Publish,
 }
 
 impl Phase {
-    /// Returns what an item of progress is in this phase, in the singular, unless a job sets another name.
+    /// Returns the default noun for an item of progress in this phase, in the singular.
     pub fn item(self) -> &'static str {
         match self {
             Self::Open | Self::Scan => "shard",
@@ -111,23 +111,23 @@ pub struct JobStatus {
     pub phase: Phase,
     /// Items and bytes of the current phase.
     pub progress: ProgressReading,
-    /// Name of an item, in the singular: `shard`.
+    /// Noun for an item, in the singular: `shard`.
     pub item: &'static str,
     /// Time since the start.
     pub elapsed: Duration,
     /// Completed share of the whole job, including publishing; `None` while unknown. Never decreases, and is 1 only for a job that is done.
     pub share: Option<f64>,
-    /// Estimated time left for the whole job; `None` in the first seconds or while the total is unknown.
+    /// Estimated remaining time of the whole job; `None` in the first seconds, or if the total is unknown.
     pub remaining: Option<Duration>,
     /// Bytes per second, as a moving rate.
     pub bytes_per_second: f64,
     /// Tokens per second, as a moving rate; 0 if the work is not counted in tokens.
     pub tokens_per_second: f64,
-    /// Problems and notes kept so far.
+    /// Recorded problems and notes so far.
     pub problems: Vec<Problem>,
     /// Counts of all problems and notes.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Problems that are not in `problems`.
+    /// Counts of the problems that are not in `problems`.
     #[serde(skip)]
     pub unlisted: UnlistedProblems,
     /// One line per state change, newest last; bounded.
@@ -137,7 +137,7 @@ pub struct JobStatus {
 }
 
 impl JobStatus {
-    /// Returns the status of a job of which only the end is known.
+    /// Returns the status of a job of which only the final state is known.
     pub fn ended(state: JobState) -> Self {
         Self {
             state,

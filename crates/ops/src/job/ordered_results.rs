@@ -1,4 +1,5 @@
-//! Takes the results of units that several threads work on, in the order of the units, each as soon as all earlier ones are done.
+//! Consumes the results of units that several threads process, in the order of the units, each as soon as all earlier results are
+//! available.
 
 use gristmill_core::{Cancel, Outcome};
 use std::collections::BTreeMap;
@@ -12,19 +13,19 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) struct OrderedResults<T, S> {
     inner: Mutex<ReorderBuffer<T, S>>,
     moved: Condvar,
-    /// Limit of units that are begun or waiting at once.
+    /// Limit of units that are in progress or waiting.
     max_pending: usize,
 }
 
 struct ReorderBuffer<T, S> {
     take: S,
-    /// The unit whose result is taken next.
+    /// The unit whose result is consumed next.
     next: usize,
     waiting: BTreeMap<usize, T>,
 }
 
 impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
-    /// Creates a buffer for this number of threads; `take` receives the results one at a time.
+    /// Creates a buffer for this number of threads. `take` consumes the results one at a time.
     pub(super) fn new(threads: usize, take: S) -> Self {
         let inner = Mutex::new(ReorderBuffer { take, next: 0, waiting: BTreeMap::new() });
         Self { inner, moved: Condvar::new(), max_pending: threads.max(1) + 1 }
@@ -34,7 +35,7 @@ impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until few enough units are pending. The next unit in order never waits, so there is always progress.
+    /// Waits until few enough units are pending. The next unit in order never waits, so the work cannot stall.
     pub(super) fn wait_for_slot(&self, number: usize, cancel: &Cancel) -> Outcome<()> {
         let mut inner = self.inner();
         while number >= inner.next + self.max_pending {
@@ -44,7 +45,7 @@ impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
         Ok(())
     }
 
-    /// Stores a result, and passes on all results whose predecessors are done.
+    /// Stores a result, and consumes all results whose predecessors were consumed.
     pub(super) fn hand_in(&self, number: usize, result: T) -> Outcome<()> {
         let mut inner = self.inner();
         inner.waiting.insert(number, result);

@@ -5,24 +5,24 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Limit of files listed; further files are only counted.
+/// Limit of listed files; further files are only counted.
 const MAX_LISTED_FILES: usize = 1_000;
 
 /// State of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutputState {
-    /// Not begun.
+    /// Not started.
     Waiting,
-    /// Begun, in the run folder.
+    /// Being written, in the run folder.
     Writing,
     /// Complete, in the run folder.
     Written,
     /// Visible under its name.
     Published,
-    /// The job ended without publishing it; what was written stays in the run folder, and the next run continues it.
+    /// The job ended without publishing it. The written part is still in the run folder, and the next run resumes from it.
     Kept,
-    /// The job ended without publishing it; what was written was removed.
+    /// The job ended without publishing it, and the written part was removed.
     Removed,
 }
 
@@ -33,16 +33,16 @@ pub struct OutputStatus {
     pub name: String,
     /// State of the file.
     pub state: OutputState,
-    /// Bytes of the file on disk.
+    /// Size of the file on disk in bytes.
     pub bytes: u64,
 }
 
-/// What an unsuccessful job left on disk for the next run.
+/// The files that an unsuccessful job left in its run folder for the next run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftoverWork {
-    /// The run folder.
+    /// Path of the run folder.
     pub folder: PathBuf,
-    /// Bytes of the files in it.
+    /// Size of the files in the run folder in bytes.
     pub bytes: u64,
 }
 
@@ -53,11 +53,11 @@ pub struct OutputsStatus {
     pub files: Vec<OutputStatus>,
     /// Number of further files.
     pub more: u64,
-    /// Set after an unsuccessful end.
+    /// The files left after an unsuccessful end.
     pub left: Option<LeftoverWork>,
 }
 
-/// The job's side of [`OutputsStatus`].
+/// The writing side of [`OutputsStatus`], which the job updates.
 #[derive(Debug, Default)]
 pub struct OutputBoard(Mutex<Inner>);
 
@@ -73,8 +73,8 @@ impl OutputBoard {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lists the files that will be written, all in the state waiting. Each has the key with which it is [updated](Self::update), and its
-    /// name.
+    /// Lists the files that will be written, with the state `Waiting`. Each is given as the key with which it is [updated](Self::update),
+    /// and its name.
     pub fn expect(&self, files: impl IntoIterator<Item = (String, String)>) {
         let mut inner = Inner::default();
         for (key, name) in files {
@@ -109,7 +109,7 @@ impl OutputBoard {
         *self.inner() = inner;
     }
 
-    /// Sets this state for every file that was begun; a removed file has 0 bytes on disk.
+    /// Sets this state for every file that was started. A removed file has 0 bytes on disk.
     pub fn set_state(&self, state: OutputState) {
         let mut inner = self.inner();
         for file in inner.status.files.iter_mut().filter(|file| file.state != OutputState::Waiting) {
@@ -120,12 +120,12 @@ impl OutputBoard {
         }
     }
 
-    /// Records what is left after an unsuccessful end.
+    /// Records the files left after an unsuccessful end.
     pub fn record_leftovers(&self, left: LeftoverWork) {
         self.inner().status.left = Some(left);
     }
 
-    /// Returns a snapshot.
+    /// Returns a snapshot of the states.
     pub fn read(&self) -> OutputsStatus {
         self.inner().status.clone()
     }

@@ -1,19 +1,19 @@
-//! Runs work on one thread while another observes it.
+//! Runs work on one thread while the calling thread observes it.
 
 use gristmill_core::{Cancel, Failure, Outcome};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::time::Duration;
 
-/// Interval between observations.
+/// Interval between two observations.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs `work` on its own thread and calls `look` about twenty times per second until it ends.
+/// Runs `work` on its own thread, and calls `look` on the calling thread about twenty times per second until `work` ends.
 pub fn watched<T: Send>(work: impl FnOnce() -> Outcome<T> + Send, mut look: impl FnMut()) -> Outcome<T> {
     let (sender, done) = channel::<()>();
     let cancel = Cancel::of_thread();
     std::thread::scope(|scope| {
         let worker = scope.spawn(move || {
-            // Dropped at the end, also after a panic, which wakes the observing thread.
+            // Dropped at the end of the thread, even after a panic, which wakes the observing thread.
             let _sender = sender;
             let _waits = cancel.begin_wait_scope();
             work()

@@ -1,4 +1,4 @@
-//! Workers: a fixed number of threads that take units in order.
+//! Worker threads: a fixed number of threads that process units in order.
 
 use gristmill_core::{Cancel, Failure, Outcome};
 use std::any::Any;
@@ -8,8 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Runs `work` once for each unit, on at most `threads` threads, and returns the results in the order of the units.
 ///
-/// Units are begun in order. The first failure cancels the others through `cancel` and is returned. Of several failures, that of the
-/// earliest unit is returned, and never a cancellation if there is another failure. A panic becomes a failure.
+/// Units are started in order. The first failure cancels the other units through `cancel` and is returned. Of several failures, that of the
+/// earliest unit is returned; a cancellation is only returned if there is no other failure. A panic becomes a failure.
 pub fn run_units<U, T>(
     units: &[U],
     threads: usize,
@@ -30,7 +30,7 @@ where
         for number in 0..helpers {
             let name = format!("worker-{}", number + 2);
             if std::thread::Builder::new().name(name).spawn_scoped(scope, worker).is_err() {
-                // No further thread can be started; the running ones do all the work.
+                // No further thread can be started, so the running threads do all the work.
                 break;
             }
         }
@@ -39,7 +39,7 @@ where
     board.results.into_inner().unwrap_or_else(PoisonError::into_inner).finish(cancel)
 }
 
-/// Runs both, the first on its own thread if one can be started. A panic in either is resumed after both have ended.
+/// Runs both closures, the first on its own thread if one can be started. A panic in either is resumed after both have ended.
 pub fn run_both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     let first = Mutex::new(first);
     let cancel = Cancel::of_thread();
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_cancellation_never_hides_the_real_failure() {
-        // Unit 0 ends only after the cancellation caused by the failure of unit 1, or just before it.
+        // Unit 0 ends after the cancellation caused by the failure of unit 1, or just before it.
         let cancel = Cancel::default();
         let failure = run_units(&[0, 1], 2, &cancel, |unit| {
             if *unit == 1 {

@@ -1,5 +1,5 @@
-//! Steps that jobs with a record share when they publish: staging finished files, removing new folders after a failure, removing files of
-//! an earlier run, and writing the report.
+//! Publication steps shared by jobs with a record: staging finished files, removing new folders after a failure, removing files of an
+//! earlier run, and writing the report.
 
 use super::record::{Recorded, RecordedOutput, RecordedPlan};
 use super::report::OutputFile;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Permission bits of our own record.
+/// Permission bits of the files of the record.
 pub(crate) const RECORD_MODE: u32 = 0o644;
 
 /// A file that is ready for publication.
@@ -21,23 +21,23 @@ pub(crate) struct FinishedFile {
     pub(crate) written: PathBuf,
     pub(crate) target: PathBuf,
     pub(crate) bytes: u64,
-    /// Whether it comes last because readers need it to see the files that it belongs to.
+    /// Whether the file is a commit file, which is published last.
     pub(crate) completes: bool,
 }
 
 impl FinishedFile {
-    /// Takes a file as it is on the disk.
+    /// Creates an entry for a written file.
     pub(crate) fn of(written: PathBuf, target: PathBuf) -> Outcome<Self> {
         let facts = files::metadata(&written).map_err(|error| Failure::io("publishing", &written, &error))?;
         Ok(Self { written, target, bytes: facts.len(), completes: false })
     }
 
-    /// Returns the file as one that comes last.
+    /// Returns the file as a commit file.
     pub(crate) fn completing(self) -> Self {
         Self { completes: true, ..self }
     }
 
-    /// Returns the entry of the report.
+    /// Returns the file as an entry of the report.
     pub(crate) fn output(&self) -> OutputFile {
         let replaces = files::is_taken(&self.target);
         OutputFile { name: self.target.to_string_lossy().into_owned(), bytes: self.bytes, replaces }
@@ -65,20 +65,20 @@ impl<'a> Folders<'a> {
         let result = publish(&mut folders);
         if result.is_err() {
             for folder in folders.created.iter().rev() {
-                // A folder that is not empty is in use and stays.
+                // A folder that is not empty is in use, so it is not removed.
                 let _ = fs.raw_rmdir(folder);
             }
         }
         result
     }
 
-    /// Creates a folder and its missing parents. Everyone who may read the files may enter them.
+    /// Creates a folder and its missing parents. Users who may read the files may enter the folders.
     pub(crate) fn make(&mut self, folder: &Path) -> Outcome<()> {
         let mode = (self.file_mode | (self.file_mode & 0o444) >> 2) | 0o700;
         make_folder(self.fs, folder, mode, &mut self.created)
     }
 
-    /// Creates the missing folders above a file.
+    /// Creates the missing parent folders of a file.
     pub(crate) fn make_parents(&mut self, target: &Path) -> Outcome<()> {
         target.parent().map_or(Ok(()), |parent| self.make(parent))
     }
@@ -96,7 +96,7 @@ impl<'a> Folders<'a> {
     }
 }
 
-/// Creates a folder and its missing parents; those created are appended to `made`.
+/// Creates a folder and its missing parents. Appends the created ones to `made`.
 pub(crate) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<PathBuf>) -> Outcome<()> {
     for path in missing_folders(folder) {
         fs.create_dir(path, mode)?;
@@ -108,7 +108,7 @@ pub(crate) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<
     Ok(())
 }
 
-/// Removes files that an earlier run made where `may_write` says, and that are not in `new`.
+/// Removes files of an earlier run that are not in `new`, at paths where `may_write` allows it.
 pub(crate) fn remove_old<P: RecordedPlan>(
     own: &RunFolder,
     new: &Recorded<P>,
@@ -117,7 +117,7 @@ pub(crate) fn remove_old<P: RecordedPlan>(
 ) -> Outcome<()> {
     let Some(old) = Recorded::<P>::read(own)? else { return Ok(()) };
     let kept: HashSet<&Path> = new.outputs.iter().map(|output| output.path.as_path()).collect();
-    // Anyone may have written the report; a file named in it is only removed where a run would have put it.
+    // Any user may have written the report, so a file named in it is only removed at a path where a run would have written it.
     let is_ours = |path: &Path| may_write(path) && files::symlink_metadata(path).is_ok_and(|facts| facts.is_file());
     for output in old.outputs.iter().filter(|output| !kept.contains(output.path.as_path()) && is_ours(&output.path)) {
         publication.remove(&output.path)?;

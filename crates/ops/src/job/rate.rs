@@ -1,4 +1,4 @@
-//! A moving rate: bytes per second over the last seconds, and the time left.
+//! A moving rate: bytes per second over the last seconds, and the remaining time.
 
 use gristmill_core::handles::ProgressReading;
 use std::collections::VecDeque;
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 /// Time span of the moving rate.
 const RATE_WINDOW: Duration = Duration::from_secs(8);
-/// No remaining time is reported before this time has passed.
+/// Time before which no remaining time is reported.
 const MIN_ELAPSED: Duration = Duration::from_secs(3);
 
-/// Moving rate computed from readings of a progress.
+/// Moving rate computed from progress readings.
 #[derive(Debug, Default)]
 pub struct Rate {
     /// Time, items, bytes, tokens.
@@ -45,7 +45,7 @@ impl Rate {
         self.speed(|entry| entry.3)
     }
 
-    /// Returns the time left, by bytes if their total is known, otherwise by items. `None` in the first three seconds.
+    /// Returns the remaining time, by bytes if their total is known, otherwise by items. `None` in the first three seconds.
     pub fn remaining(&self, reading: ProgressReading) -> Option<Duration> {
         let last = self.readings.back()?.0;
         if last.duration_since(self.started?) < MIN_ELAPSED {
@@ -54,7 +54,7 @@ impl Rate {
         self.seconds_left(reading).filter(|seconds| *seconds < 1e9).map(Duration::from_secs_f64)
     }
 
-    /// Returns the same in seconds as soon as there is any progress, without the initial delay.
+    /// Returns the remaining seconds as soon as there is any progress, without the initial delay.
     pub(super) fn seconds_left(&self, reading: ProgressReading) -> Option<f64> {
         let (left, speed) = if reading.bytes_total > 0 {
             (reading.bytes_total.saturating_sub(reading.bytes_done), self.bytes_per_second())

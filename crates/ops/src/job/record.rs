@@ -1,5 +1,6 @@
-//! The record of a finished plan, and how the next run on the same output uses it. The same plan on the same files has nothing to do.
-//! Another plan or other files are refused, with the differences. The work of a stopped run is not discarded for another plan.
+//! The record of a finished plan, and how the next run with the same output uses it. The same plan on the same files has nothing to do.
+//! Another plan or other files are refused, with the differences. A stopped run of another plan is refused as well, so that its work is not
+//! discarded.
 
 use super::task::TaskContext;
 use crate::engine::plan::file::{command_of, read_plan_of};
@@ -17,11 +18,11 @@ use std::path::{Path, PathBuf};
 
 /// A plan whose runs are recorded.
 pub(crate) trait RecordedPlan: Clone + Serialize + DeserializeOwned {
-    /// What a run does, as used in failures: `packing`.
+    /// Name of the operation in failures: `packing`.
     const ACTIVITY: &'static str;
-    /// The command in plan files.
+    /// Name of the command in plan files.
     const COMMAND: &'static str;
-    /// The largest report or plan that is read back, in bytes.
+    /// Limit of the size of a report or plan, in bytes.
     const MAX_RECORD_BYTES: u64;
 
     /// Returns the settings in which two plans differ, each in a few words.
@@ -31,7 +32,7 @@ pub(crate) trait RecordedPlan: Clone + Serialize + DeserializeOwned {
 /// The part of `report.json` that later runs read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Recorded<P> {
-    /// Hash of the plan and of everything it depends on.
+    /// Hash of the plan and of everything that determines the result.
     pub(crate) plan_hash: String,
     pub(crate) plan: P,
     pub(crate) inputs: Vec<RecordedInput>,
@@ -58,19 +59,19 @@ struct SavedReport<R> {
     result: R,
 }
 
-/// Findings of a finished run that are more than notes.
+/// Findings of a finished run that are more severe than notes.
 #[derive(Default, Deserialize)]
 pub(crate) struct Findings {
-    /// The first ones, as far as they were kept.
+    /// The first of these findings, as far as they were recorded.
     #[serde(default)]
     pub(crate) problems: Vec<Problem>,
-    /// Counts of all of them.
+    /// Counts of all of these findings.
     #[serde(default)]
     counts: Vec<(Severity, ProblemKind, u64)>,
 }
 
 impl Findings {
-    /// Keeps the problems that still hold. If one of them does not, the counts of unlisted problems are dropped as unknown.
+    /// Keeps the problems for which `holds` returns true. If one is removed, the counts of unlisted problems are dropped as unknown.
     pub(crate) fn retain(&mut self, holds: impl Fn(&Problem) -> bool) {
         let before = self.problems.len();
         self.problems.retain(holds);
@@ -79,7 +80,7 @@ impl Findings {
         }
     }
 
-    /// Reports them to `log`, except those that it already has.
+    /// Reports the findings to `log`, except those that it already contains.
     pub(crate) fn report_to(self, log: &ProblemLog) -> Outcome<()> {
         let reported = log.to_vec();
         for (severity, kind, count) in self.counts {
@@ -91,9 +92,9 @@ impl Findings {
     }
 }
 
-/// Reports again what was found by the finished run, which may not have processed everything: a repeated run that has nothing to do must
-/// not present its result as complete. A finding about a path that no longer exists is dropped, unless the path is among `inputs`, the
-/// files under the paths of this run, or is not UTF-8: whether that exists is not known.
+/// Reports the findings of the finished run again: it may not have processed everything, and a repeated run that has nothing to do must not
+/// present its result as complete. A finding about a path that no longer exists is dropped. It is kept if the path is among `inputs`, the
+/// files under the paths of this run, or is not UTF-8, because its existence is then unknown.
 pub(crate) fn report_earlier<'a, P: RecordedPlan>(
     own: &RunFolder,
     inputs: impl Iterator<Item = &'a Path>,
@@ -103,7 +104,7 @@ pub(crate) fn report_earlier<'a, P: RecordedPlan>(
     let inputs: Vec<&Path> = inputs.collect();
     let is_there = |problem: &Problem| {
         let Some(path) = problem.subject.path.as_deref().map(Path::new) else { return true };
-        // The report has it with a sign in place of what is not UTF-8.
+        // The report contains a replacement character for invalid UTF-8.
         let is_unknown =
             path.to_str().is_some_and(|path| is_hub_url(path) || path.contains(char::REPLACEMENT_CHARACTER));
         is_unknown || inputs.iter().any(|input| input.ends_with(path)) || files::is_taken(path)
@@ -112,8 +113,8 @@ pub(crate) fn report_earlier<'a, P: RecordedPlan>(
     found.report_to(&context.problems)
 }
 
-/// Returns the findings of the finished run that are more than notes, and its notes about excluded files. Returns nothing if the report is
-/// larger than `largest` bytes.
+/// Returns the findings of the finished run that are more severe than notes, and its notes about excluded files. Returns no findings if the
+/// report is larger than `largest` bytes.
 pub(crate) fn findings_before(own: &RunFolder, largest: u64) -> Outcome<Findings> {
     let mut found: Findings = report_before(own, largest)?.unwrap_or_default();
     let is_kept =
@@ -123,40 +124,40 @@ pub(crate) fn findings_before(own: &RunFolder, largest: u64) -> Outcome<Findings
     Ok(found)
 }
 
-/// Returns the report of the finished run, if it can be parsed and is at most `largest` bytes.
+/// Returns the report of the finished run; `None` if it is missing, larger than `largest` bytes, or cannot be parsed.
 pub(crate) fn report_before<R: DeserializeOwned>(own: &RunFolder, largest: u64) -> Outcome<Option<R>> {
     let bytes = read_whole(&own.report(), largest)?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).map(|saved: SavedReport<R>| saved.result))
 }
 
-/// Whether there is anything to do.
+/// Whether a run has anything to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Everything.
+    /// The plan must run.
     Run,
-    /// Nothing; the same plan has already finished.
+    /// There is nothing to do, because the same plan has already finished.
     Nothing,
 }
 
 impl<P: RecordedPlan> Recorded<P> {
-    /// Returns the record of the last finished run, if it can be parsed.
+    /// Returns the record of the last finished run; `None` if it is missing or cannot be parsed.
     pub(crate) fn read(own: &RunFolder) -> Outcome<Option<Self>> {
         let bytes = read_whole(&own.report(), P::MAX_RECORD_BYTES)?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
-    /// Returns the record of the last finished run, if at least one of its files still exists.
+    /// Returns the record of the last finished run, if at least one of its output files still exists.
     pub(crate) fn of_what_is_there(own: &RunFolder) -> Outcome<Option<Self>> {
         let is_there = |known: &Self| known.outputs.iter().any(|output| files::is_taken(&output.path));
         Ok(Self::read(own)?.filter(is_there))
     }
 
-    /// Whether all of its files exist with the recorded lengths.
+    /// Whether all output files exist with the recorded sizes.
     pub(crate) fn is_whole(&self) -> bool {
         self.outputs.iter().all(|output| files::metadata(&output.path).is_ok_and(|facts| facts.len() == output.bytes))
     }
 
-    /// Whether it wrote this file.
+    /// Whether the run wrote this file.
     pub(crate) fn has(&self, path: &Path) -> bool {
         self.outputs.iter().any(|output| output.path == path)
     }
@@ -174,7 +175,7 @@ impl<P: RecordedPlan> Recorded<P> {
     }
 }
 
-/// Returns a failure that refuses to overwrite existing output.
+/// Returns the failure that refuses to overwrite existing output.
 pub(crate) fn refuse<P: RecordedPlan>(place: &Path, why: String, hint: &str) -> Failure {
     let problem = Problem::refusal(ProblemKind::AlreadyPrepared, Subject::path(place), why);
     let mut failure = problem.with_hint(hint).into_failure();
@@ -200,7 +201,7 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
     }
 }
 
-/// Returns a problem if a stopped run of another plan at an output can be resumed. Its subject is the output of the run folder.
+/// Returns a problem if a stopped run of another plan with this output can be resumed. Its subject is the output of the run folder.
 pub(crate) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<Option<Problem>> {
     let has_journal = files::exists(own.journal());
     let Some(bytes) = read_whole(&own.running_plan(), P::MAX_RECORD_BYTES)?.filter(|_| has_journal) else {
@@ -219,7 +220,7 @@ pub(crate) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome
             Ok(Some(other)) if other != P::COMMAND => {
                 format!("a stopped run of `gristmill {}` can be resumed here", display_safe(&other))
             }
-            // What cannot be read cannot go on either.
+            // A run whose plan cannot be read cannot be resumed.
             _ => return Ok(None),
         },
     };
@@ -228,7 +229,7 @@ pub(crate) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome
     Ok(Some(problem.with_hint("run it again unchanged to finish it; --restart discards its work")))
 }
 
-/// Refuses to discard the work of a stopped run of another plan.
+/// Refuses a run that would discard the work of a stopped run of another plan.
 pub(crate) fn check_running<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<()> {
     let Some(problem) = stopped_run(plan, own)? else { return Ok(()) };
     let mut failure = problem.into_failure();

@@ -1,4 +1,4 @@
-//! Finishes an interrupted publication at the next command that reads the data set.
+//! Completes an interrupted publication in the next command that reads the data set.
 
 use gristmill_core::{text, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use gristmill_storage::files;
@@ -7,7 +7,7 @@ use gristmill_storage::publish::recover_at_start;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::Path;
 
-/// Finishes an interrupted publication, if there is one and no other run is active, and reports it as a note.
+/// Completes an interrupted publication, if there is one and no other run is active, and reports this as a note.
 pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
     let own = RunFolder::for_webdataset(root);
     let recovered = recover_at_start(fs, root, &own).or_else(|failure| may_be_read(root).and(Err(failure)))?;
@@ -19,7 +19,7 @@ pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Out
     ))
 }
 
-/// Fails with the name of a folder that cannot be read, instead of the name of a file in it.
+/// Fails if a folder cannot be read, so that the error names the folder instead of a file in it.
 fn may_be_read(root: &Path) -> Outcome<()> {
     match files::read_dir(root) {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -29,7 +29,8 @@ fn may_be_read(root: &Path) -> Outcome<()> {
     }
 }
 
-/// [`roll_forward`] for commands that only read. If the data set cannot be written to, the command continues without it.
+/// Like [`roll_forward`], for commands that only read. If the data set cannot be written to, the command continues without completing the
+/// publication.
 pub fn recover_interrupted(root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
     may_be_read(root)?;
     match roll_forward(&RealFs, root, problems) {

@@ -1,4 +1,4 @@
-//! Repairs of files: what is reported, and how a repaired file takes the place of the old one, which is kept.
+//! Repairs of files: the report, and the replacement of the original file, which is kept as a backup.
 
 use super::exclusive_output::ExclusiveOutput;
 use super::report::OutputFile;
@@ -19,19 +19,19 @@ const WRITE_BYTES: usize = 1 << 20;
 /// Result of a repair.
 #[derive(Clone, Debug, Serialize)]
 pub struct RepairReport {
-    /// Documents in the file, or sequences.
+    /// Number of documents or sequences in the file.
     pub documents: u64,
-    /// What was repaired, and of what: `positions`, `document`.
+    /// Nouns for what was repaired and where: `positions`, `document`.
     #[serde(skip)]
     pub what: (&'static str, &'static str),
-    /// Documents whose offset was repaired; 0 if there was no error.
+    /// Number of repaired documents; 0 if there was no error.
     pub repaired: u64,
-    /// The first of them, counted from 0.
+    /// The first repaired document, counted from 0.
     pub first: u64,
     /// Path of the backup of the original file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
-    /// The file as written.
+    /// The repaired file.
     pub files: Vec<OutputFile>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
@@ -44,7 +44,7 @@ pub struct RepairReport {
 }
 
 impl RepairReport {
-    /// Returns the report of a repair that has written nothing yet.
+    /// Creates the report of a repair that has not written a file yet.
     pub(crate) fn new(what: (&'static str, &'static str), documents: u64, repaired: u64, first: u64) -> Self {
         Self {
             documents,
@@ -59,13 +59,13 @@ impl RepairReport {
         }
     }
 
-    /// Adds findings and time.
+    /// Adds the findings and the duration.
     pub(crate) fn ended(self, context: &TaskContext) -> Self {
         let (problems, counts) = (context.problems.to_vec(), context.problems.counts());
         Self { problems, counts, elapsed: context.elapsed(), ..self }
     }
 
-    /// Replaces a file by what `write` writes, and keeps the old one under another name; `message` says what was repaired.
+    /// Replaces a file by the output of `write`, and keeps the original under another name. `message` describes the repair.
     pub(crate) fn replace(
         &mut self,
         path: &Path,
@@ -75,7 +75,7 @@ impl RepairReport {
         write: impl FnOnce(&mut BufferedFile) -> Outcome<()>,
     ) -> Outcome<()> {
         let fs = &*context.fs;
-        // The target of a symbolic link is repaired in its place.
+        // If the path is a symbolic link, its target is repaired.
         let target = files::canonicalize(path).map_err(|error| Failure::io("opening", path, &error))?;
         let place = ExclusiveOutput::create(fs, &target, &context.options)?;
         let draft = place.draft(0);

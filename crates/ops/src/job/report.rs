@@ -1,4 +1,4 @@
-//! Result of a run, as every front end prints it.
+//! The result of a run, in the form that every front end prints.
 
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{bytes, display_safe, grouped};
@@ -9,7 +9,7 @@ use std::any::Any;
 
 pub use gristmill_core::report_line::{LineTone, ReportLine};
 
-/// The methods of a [`Report`] that return fields of the report of a job: `self`, or a field of it.
+/// Expands to the methods of [`Report`] that return fields of a job's report: of `self`, or of a field of it.
 #[macro_export]
 macro_rules! job_report {
     ($($field:ident)?) => {
@@ -21,7 +21,7 @@ macro_rules! job_report {
     };
 }
 
-/// The same of a job that has always something to do.
+/// Like [`job_report`], for a job that always has something to do.
 #[macro_export]
 macro_rules! run_report {
     ($($field:ident)?) => {
@@ -37,7 +37,7 @@ macro_rules! run_report {
     };
 }
 
-/// The same of a preview, which lists all problems.
+/// Like [`job_report`], for a preview, which lists all problems.
 #[macro_export]
 macro_rules! preview_report {
     ($($field:ident)?) => {
@@ -57,13 +57,13 @@ macro_rules! preview_report {
     };
 }
 
-/// What a run did, or would do.
+/// The result of a run, or of a preview.
 pub trait Report: Any + Send + Sync {
-    /// Returns the printed lines. `is_preview` means that nothing was done.
+    /// Returns the printed lines. `is_preview` means that the plan was not run.
     fn lines(&self, is_preview: bool) -> Vec<ReportLine>;
-    /// Returns the value for the result object.
+    /// Returns the report as the JSON value of the result.
     fn to_json(&self) -> serde_json::Value;
-    /// Whether everything already existed.
+    /// Whether the result already existed.
     fn is_nothing_to_do(&self) -> bool {
         false
     }
@@ -71,11 +71,11 @@ pub trait Report: Any + Send + Sync {
     fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
         (&[], &[])
     }
-    /// Returns the failures of parts that did not prevent the others.
+    /// Returns the failures of parts of the work that did not prevent the other parts.
     fn failures(&self) -> &[Failure] {
         &[]
     }
-    /// Returns the command to try next, quoted for a shell; `None` if there is no obvious one.
+    /// Returns the suggested next command, quoted for a shell, if there is one.
     fn next_command(&self) -> Option<String> {
         None
     }
@@ -99,7 +99,7 @@ pub struct OutputFile {
     pub replaces: bool,
 }
 
-/// Returns a heading, with an empty line before it, and lines below it; nothing if there are no lines.
+/// Returns a heading with an empty line before it, followed by the lines. Empty if there are no lines.
 pub fn section(heading: &str, lines: Vec<String>) -> Vec<ReportLine> {
     if lines.is_empty() {
         return Vec::new();
@@ -118,7 +118,7 @@ pub fn file_lines(title: &str, files: &[OutputFile]) -> Vec<ReportLine> {
     section(&format!("{title}:"), table.lines())
 }
 
-/// Returns the counts of problems as a table, the most severe first.
+/// Returns the counts of problems as a table, most severe first.
 pub fn problem_table(counts: &[(Severity, ProblemKind, u64)]) -> Vec<ReportLine> {
     let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Left)]);
     let mut sorted = counts.to_vec();
@@ -134,7 +134,7 @@ pub fn problem_table(counts: &[(Severity, ProblemKind, u64)]) -> Vec<ReportLine>
     section("Findings:", table.lines())
 }
 
-/// Converts counts to an object of severities, each an object of kinds.
+/// Converts counts to a JSON object of severities, each an object of kinds.
 pub fn counts_value(counts: &[(Severity, ProblemKind, u64)]) -> Value {
     let mut value = json!({});
     for (severity, kind, number) in counts {

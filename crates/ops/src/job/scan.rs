@@ -1,6 +1,6 @@
-//! The scan that runs during the questions before a run, and what it shares with the job that follows.
+//! The scan that runs while a user answers questions before a run, and the state that it shares with the job that adopts it.
 //!
-//! Owns the threads that read tars before Run is pressed. Facts are built under one lock and returned as snapshots, so that a screen never
+//! Owns the threads that read tars before the run starts. Facts are built under one lock and returned as snapshots, so that a screen never
 //! waits for a worker.
 
 use super::pool;
@@ -28,20 +28,20 @@ use std::time::{Duration, Instant};
 
 /// Minimum interval between snapshots.
 const SNAPSHOT_EVERY: Duration = Duration::from_millis(90);
-/// Samples read before the scan begins, so that questions can be shown early.
+/// Samples that are read before the scan begins, so that questions can be shown early.
 const FIRST_SKETCHES: usize = 8;
-/// Samples kept for questions and field maps, from shards across the whole data set.
+/// Samples recorded for questions and field maps, from shards across the whole data set.
 const MAX_SKETCHES: usize = 48;
-/// Limit of text in a sample, in bytes. A larger sample is only kept if it is one of the first.
+/// Limit of the text of a recorded sample, in bytes. A larger sample is only recorded if it is one of the first.
 const SKETCH_BYTES: u64 = 1 << 20;
 
-/// Results of a scan so far.
+/// The state and the results of a scan.
 pub(super) struct State {
     pub(super) facts: DatasetFacts,
     pub(super) shards: Vec<Shard>,
-    /// Parallel to `shards`: the spool of each shard that was scanned and kept.
+    /// Parallel to `shards`: the spool of each shard that was scanned, unless it was discarded.
     pub(super) spools: Vec<Option<SpooledShard>>,
-    /// Parallel to `shards`: the progress of each.
+    /// Parallel to `shards`: the progress of each shard.
     marks: Vec<ShardProgress>,
     /// See [`OpenDataset::prepared`].
     pub(super) prepared: Option<FileStamp>,
@@ -54,22 +54,22 @@ pub(super) struct State {
 /// Progress of one shard.
 #[derive(Clone, Copy, Debug, Default)]
 struct ShardProgress {
-    /// Whether its figures are in the facts.
+    /// Whether the figures of the shard are in the facts.
     is_counted: bool,
-    /// Whether its spool came from the old index instead of the tar.
+    /// Whether the spool was made from the old index instead of the tar.
     is_from_index: bool,
-    /// Whether it is being read, has been read, or is known from an earlier run.
+    /// Whether the shard is being read, has been read, or is known from an earlier run.
     is_taken: bool,
 }
 
-/// Shared between the workers, the front end, and the job that takes over the scan.
+/// State shared between the workers, the front end, and the job that adopts the scan.
 pub(super) struct ScanShared {
     pub(super) root: PathBuf,
     pub(super) options: RunOptions,
     pub(super) fs: Arc<dyn Fs>,
     pub(super) progress: Progress,
     pub(super) cancel: Cancel,
-    /// Stops work that only serves the questions; a job that takes over the scan does that work itself.
+    /// Cancels work that only serves the questions. A job that adopts the scan does this work itself.
     pub(super) no_more_questions: Cancel,
     pub(super) problems: ProblemLog,
     state: Mutex<State>,
@@ -123,7 +123,7 @@ impl ScanShared {
         Handles { progress: &self.progress, cancel: &self.cancel, problems: &self.problems }
     }
 
-    /// Returns the newest snapshot; rebuilt after changes, at most every 90 ms.
+    /// Returns the latest snapshot. It is rebuilt after changes, at most every 90 ms.
     pub(super) fn facts(&self) -> Arc<DatasetFacts> {
         let version = self.version.load(Ordering::Acquire);
         let mut state = self.lock();
@@ -136,7 +136,7 @@ impl ScanShared {
         self.snapshot(&mut state, version)
     }
 
-    /// Returns a snapshot of this moment, regardless of the age of the last one; for decisions.
+    /// Returns a new snapshot, regardless of the age of the last one; for decisions.
     pub(super) fn facts_now(&self) -> Arc<DatasetFacts> {
         let version = self.version.load(Ordering::Acquire);
         self.snapshot(&mut self.lock(), version)
@@ -144,7 +144,7 @@ impl ScanShared {
 
     fn snapshot(&self, state: &mut State, version: u64) -> Arc<DatasetFacts> {
         let mut facts = state.facts.clone();
-        // A job reports again what was found when the data set was opened, so that it is in the report.
+        // Findings of the opening are added to the facts, so that a job includes them in its report.
         let found = self.problems.to_vec().into_iter().filter(|problem| !facts.findings.contains(problem));
         let found: Vec<Problem> = found.collect();
         facts.findings.extend(found);
@@ -171,7 +171,7 @@ impl ScanShared {
         });
     }
 
-    /// Marks a shard as taken because its scan result is already known. Returns false if it is being read or has been read.
+    /// Marks a shard as taken because its result is already known. Returns false if it is being read or has been read.
     pub(super) fn take_over(&self, position: usize) -> bool {
         let mut state = self.lock();
         state.marks.get_mut(position).is_some_and(|mark| !std::mem::replace(&mut mark.is_taken, true))
@@ -200,13 +200,13 @@ impl ScanShared {
         }
     }
 
-    /// Returns the bytes that one worker may sort at once; all workers together use a quarter of the memory.
+    /// Returns the memory for sorting of one worker in bytes; all workers together use a quarter of the memory.
     pub(super) fn sort_memory(&self) -> usize {
         let share = self.options.memory_bytes / (4 * self.options.threads.max(1) as u64);
         usize::try_from(share).unwrap_or(usize::MAX).max(64 << 10)
     }
 
-    /// Removes the spool of a finished shard from the state; the flag is true if it came from the old index.
+    /// Removes the spool of a finished shard from the state and returns it. The flag is true if the spool was made from the old index.
     pub(super) fn take_spool(&self, position: usize) -> Option<(SpooledShard, bool)> {
         let mut state = self.lock();
         let is_from_index = state.marks.get(position).is_some_and(|mark| mark.is_from_index);
@@ -241,12 +241,12 @@ impl ScanShared {
         }
     }
 
-    /// Returns a shard and its place in the old index.
+    /// Returns a shard and its position in the old index.
     fn indexed_shard(&self, position: usize) -> Option<(Shard, u32)> {
         let state = self.lock();
         let shard = state.shards.get(position)?;
         let counts = &state.facts.prepared.as_ref()?.shard_counts;
-        // Usually no shard was added before it.
+        // Usually the position is the same, because no shard was added before it.
         let same_place = counts.get(position).is_some_and(|(name, _)| *name == shard.name).then_some(position);
         let old_id = same_place.or_else(|| counts.iter().position(|(name, _)| *name == shard.name))?;
         Some((shard.clone(), u32::try_from(old_id).ok()?))
@@ -274,7 +274,7 @@ impl ScanShared {
         });
     }
 
-    /// Records a shard that cannot be read as a finding for the screens; a run refuses to continue without it.
+    /// Records a shard that cannot be read as a finding for the screens. A run fails because of it.
     fn note_unreadable(&self, failure: &Failure) -> Outcome<()> {
         self.problems.report(Problem::of_failure(ProblemKind::Unreadable, failure.clone()))
     }
@@ -303,8 +303,9 @@ fn set_shard_state(state: &mut State, position: usize, to: ShardState) {
     }
 }
 
-/// Keeps samples of a scanned shard: several from each of a few shards, one from every n-th of many, so that a field map is not only tried
-/// at the beginning of the data set. They are in the order of the data set, regardless of the order of scanning.
+/// Records samples of a scanned shard: several from each shard if there are few shards, or one from every n-th of many shards, so that a
+/// field map is not only tried at the beginning of the data set. They are in the order of the data set, regardless of the order of
+/// scanning.
 fn spread_sketches(state: &mut State, position: usize, found: &[SampleSketch]) {
     let shards = state.shards.len().max(1);
     let chosen = shards.min(MAX_SKETCHES);
@@ -313,7 +314,7 @@ fn spread_sketches(state: &mut State, position: usize, found: &[SampleSketch]) {
         return;
     }
     let each = (MAX_SKETCHES / chosen).clamp(1, found.len().max(1));
-    // Later samples of a shard are more typical of the rest of it.
+    // The later samples of a shard are more typical of it than the first ones.
     let wanted = found.get(found.len() - each.min(found.len())..).unwrap_or_default();
     let small = wanted.iter().filter(|sketch| text_bytes(sketch) <= SKETCH_BYTES);
     keep_sketches(&mut state.facts.sketches, small);
@@ -325,7 +326,7 @@ fn spread_sketches(state: &mut State, position: usize, found: &[SampleSketch]) {
     state.facts.sketches.sort_by_key(place);
 }
 
-/// Returns the bytes read to decode a sample, without images and other media, of which only the beginning is read.
+/// Returns the bytes that must be read to decode a sample, without pictures and other media, of which only the beginning is read.
 fn text_bytes(sketch: &SampleSketch) -> u64 {
     let is_text = |name: &str| !matches!(part_class(name), PartClass::Image | PartClass::Media | PartClass::Bytes);
     sketch.parts.iter().filter(|(name, ..)| is_text(name)).map(|(_, _, bytes)| bytes).sum()
@@ -339,7 +340,7 @@ fn keep_sketches<'s>(kept: &mut Vec<SampleSketch>, found: impl Iterator<Item = &
     }
 }
 
-/// A data set that is scanned in the background. Dropping it stops the scan and removes its spools.
+/// A background scan of a data set. Dropping it stops the scan and removes its spools.
 pub struct LiveScan {
     pub(super) shared: Arc<ScanShared>,
     pub(super) worker: Option<JoinHandle<()>>,
@@ -347,10 +348,10 @@ pub struct LiveScan {
 }
 
 impl LiveScan {
-    /// Starts opening the data set and scanning its shards, and returns at once.
+    /// Starts to open the data set and to scan its shards, and returns at once.
     ///
-    /// A path that cannot be a data set fails here; later errors are returned by [`failure`](Self::failure). Of a prepared data set only
-    /// new and changed shards are read; the figures of the others come from its index.
+    /// Fails if the path cannot be a data set; later errors are returned by [`failure`](Self::failure). For a prepared data set, only new
+    /// and changed shards are read; the figures of the others come from its index.
     pub fn start(path: &Path, options: &RunOptions) -> Outcome<Self> {
         let shared = ScanShared::new(path, options, Arc::new(RealFs))?;
         let scratch = Arc::new(Scratch::create(options.scratch.as_deref())?);
@@ -368,7 +369,7 @@ impl LiveScan {
         Ok(Self { shared, worker: Some(worker), scratch: Some(scratch) })
     }
 
-    /// Returns all facts known now; the same `Arc` until something changes.
+    /// Returns all facts known so far; the same `Arc` until they change.
     pub fn facts(&self) -> Arc<DatasetFacts> {
         self.shared.facts()
     }
@@ -378,12 +379,12 @@ impl LiveScan {
         self.shared.progress.read()
     }
 
-    /// Returns the bytes per second, and the time left once it is known.
+    /// Returns the bytes per second, and the remaining time if it is known.
     pub fn rate(&self) -> (f64, Option<Duration>) {
         self.shared.rate()
     }
 
-    /// Returns why opening or scanning ended early, if it did.
+    /// Returns the failure that ended opening or scanning early, if there is one.
     pub fn failure(&self) -> Option<Failure> {
         self.shared.lock().failure.clone()
     }
@@ -405,7 +406,7 @@ impl LiveScan {
         Ok(self.shared.facts_now())
     }
 
-    /// Requests the workers to stop at the next safe point.
+    /// Requests that the workers stop at the next safe point.
     pub fn cancel(&self) {
         self.shared.cancel.cancel();
         self.shared.no_more_questions.cancel();
@@ -426,7 +427,7 @@ impl Drop for LiveScan {
     fn drop(&mut self) {
         if let Some(worker) = self.worker.take() {
             self.cancel();
-            // The workers check the flag every few milliseconds; spools are only removed after they have stopped.
+            // The workers check the cancel flag every few milliseconds. Spools are only removed after the workers have stopped.
             if worker.join().is_err() {
                 tracing::warn!("a scan thread panicked");
             }
@@ -435,7 +436,7 @@ impl Drop for LiveScan {
 }
 
 fn run(shared: &ScanShared, scratch: &Scratch) -> Outcome<()> {
-    // On a read-only data set the scan continues; a run reports the failure again.
+    // On a read-only data set the scan continues without completing the publication; a run reports the failure again.
     super::recover::recover_interrupted(&shared.root, &shared.problems)?;
     let opened = times::open(&shared.root, shared.options.threads, &shared.cancel)?;
     let (fresh, indexed) = unindexed_and_indexed(&opened);
@@ -469,7 +470,7 @@ fn run(shared: &ScanShared, scratch: &Scratch) -> Outcome<()> {
     Ok(())
 }
 
-/// Finds keys shared by two samples, if the spools of all shards were kept, and which of them are pieces of one sample.
+/// Finds keys shared by two samples, and which of these samples are pieces of one sample. Requires the spools of all shards.
 fn find_same_keys(shared: &ScanShared, scratch: &Scratch) {
     let kept: Option<Vec<(u32, SpooledShard)>> = {
         let state = shared.lock();
@@ -489,7 +490,7 @@ fn find_same_keys(shared: &ScanShared, scratch: &Scratch) {
     }
 }
 
-/// Returns the positions to read from the tars, and those whose rows are in an earlier index.
+/// Returns the positions of the shards to read from tars, and of those whose rows are in an earlier index.
 fn unindexed_and_indexed(opened: &OpenDataset) -> (Vec<usize>, Vec<usize>) {
     let every = 0..opened.shards.len();
     let Some(prepared) = &opened.facts.prepared else { return (every.collect(), Vec::new()) };
@@ -498,14 +499,14 @@ fn unindexed_and_indexed(opened: &OpenDataset) -> (Vec<usize>, Vec<usize>) {
     every.partition(|&p| opened.shards.get(p).is_some_and(|shard| fresh.contains(shard.name.as_str())))
 }
 
-/// Reads only the first samples of the first shard, so that questions can be shown before a large shard ends.
+/// Reads the first samples of the first shard, so that questions can be shown before a large shard is completely read.
 fn read_first_samples(shared: &ScanShared, shard: &Shard) {
     if let Ok(sketches) = gristmill_data::source::peek_samples(shard, FIRST_SKETCHES) {
         shared.update(|state| keep_sketches(&mut state.facts.sketches, sketches.iter()));
     }
 }
 
-/// Above the cap only the figures are kept; such a shard is read again when the job runs.
+/// Stores a spool. Above the limit `cap` only the figures are recorded, and the shard is read again when the job runs.
 fn keep_spool(shared: &ScanShared, position: usize, spooled: SpooledShard, cap: u64) -> Outcome<()> {
     let bytes = spooled.spool_bytes();
     let beyond = shared.update(|state| {
@@ -521,7 +522,7 @@ fn keep_spool(shared: &ScanShared, position: usize, spooled: SpooledShard, cap: 
     beyond.map_or(Ok(()), |spooled| spooled.remove(&*shared.fs))
 }
 
-/// Waits until the shards are listed or opening has failed.
+/// Waits until the shards are listed, or until opening has failed.
 pub(super) fn wait_opened(shared: &ScanShared) -> Outcome<()> {
     shared.wait_for(|state| state.facts.opened)
 }
@@ -531,7 +532,7 @@ pub(super) fn unchanged(shard: &Shard, stamp: FileStamp) -> bool {
     gristmill_storage::read::stamp_at(&shard.path).is_ok_and(|now| now == stamp)
 }
 
-/// Converts the failure of a shard that a run needs into one that ends the run.
+/// Converts the failure to read a shard that a run needs into a failure that ends the run.
 pub(super) fn unreadable_ends_the_run(failure: Failure, shard: &str) -> Failure {
     if failure.is_cancelled() {
         return failure;

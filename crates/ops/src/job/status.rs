@@ -1,4 +1,4 @@
-//! The status of a running job that front ends read: state, phase, log lines, times.
+//! The status of a running job for front ends: state, phase, log lines, times.
 
 use super::job_progress::{Forecast, JobProgress};
 use super::{JobState, JobStatus, Phase};
@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Limit of log lines kept.
+/// Limit of recorded log lines.
 const LOG_LINES: usize = 500;
 
-/// The job's side of its status.
+/// The writing side of the status, which the job updates.
 #[derive(Debug)]
 pub(super) struct StatusBoard {
     started: Instant,
@@ -48,8 +48,8 @@ impl StatusBoard {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a phase with items of this name, in the singular. The progress is restarted, unless `progress` is `None` because it has
-    /// already started.
+    /// Enters a phase whose items have this noun, in the singular. Restarts `progress`, unless it is `None` because the phase has already
+    /// started.
     pub(super) fn begin_phase(
         &self,
         progress: Option<&Progress>,
@@ -58,7 +58,7 @@ impl StatusBoard {
         forecast: Forecast,
     ) {
         let mut inner = self.inner();
-        // Under the lock, so that a reading of the previous phase does not count for this one.
+        // The lock is held, so that a reading of the previous phase is not counted for this one.
         if let Some(progress) = progress {
             progress.restart(0, 0);
         }
@@ -66,19 +66,19 @@ impl StatusBoard {
         (inner.phase, inner.item, inner.part) = (phase, item, None);
     }
 
-    /// Renames the current phase and its items; the progress continues.
+    /// Renames the current phase and its items. The progress continues.
     pub(super) fn rename(&self, phase: Phase, item: &'static str) {
         let mut inner = self.inner();
         (inner.phase, inner.item) = (phase, item);
     }
 
-    /// Sets the completed fraction of the phase and its items from those of another job that does its work.
+    /// Sets the completed fraction of the phase and its items to those of another job that does its work.
     pub(super) fn show(&self, part: Option<f64>, item: &'static str) {
         let mut inner = self.inner();
         (inner.part, inner.item) = (part, item);
     }
 
-    /// Adds a line with the time since the start.
+    /// Adds a log line with the time since the start.
     pub(super) fn log(&self, line: impl Into<String>) {
         let line = format!("{}  {}", gristmill_core::text::duration(self.started.elapsed()), line.into());
         tracing::info!("{line}");
@@ -89,7 +89,7 @@ impl StatusBoard {
         inner.log.push_back(line);
     }
 
-    /// Ends the job; only the first call has an effect.
+    /// Ends the job. Only the first call has an effect.
     pub(super) fn end(&self, state: JobState) {
         let elapsed = self.started.elapsed();
         let mut inner = self.inner();
@@ -100,18 +100,18 @@ impl StatusBoard {
         self.ended.notify_all();
     }
 
-    /// Waits for the end, at most for this time. Returns whether the job has ended.
+    /// Waits for the end of the job, at most for this time. Returns whether the job has ended.
     pub(super) fn ends_within(&self, most: Duration) -> bool {
         let waited = self.ended.wait_timeout_while(self.inner(), most, |inner| inner.ended.is_none());
         waited.unwrap_or_else(PoisonError::into_inner).0.ended.is_some()
     }
 
-    /// Returns the time since the start, or the duration of an ended job.
+    /// Returns the time since the start, or the duration of a job that has ended.
     pub(super) fn elapsed(&self) -> Duration {
         self.inner().ended.unwrap_or_else(|| self.started.elapsed())
     }
 
-    /// Returns a snapshot.
+    /// Returns a snapshot of the status.
     pub(super) fn read(&self, progress: &Progress, problems: &ProblemLog) -> JobStatus {
         let elapsed = self.elapsed();
         let mut inner = self.inner();

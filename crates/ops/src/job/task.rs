@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often the state of a part is read.
+/// Interval at which the state of a part is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Context of the thread of a task.
@@ -26,7 +26,7 @@ pub struct TaskContext {
     pub fs: Arc<dyn Fs>,
     /// Updated by workers, read by front ends.
     pub progress: Arc<Progress>,
-    /// Cancellation request.
+    /// Cancel flag of the task.
     pub cancel: Cancel,
     /// Problems and notes found.
     pub problems: ProblemLog,
@@ -54,32 +54,32 @@ impl TaskContext {
     pub fn handles(&self) -> Handles<'_> {
         Handles { progress: &self.progress, cancel: &self.cancel, problems: &self.problems }
     }
-    /// Enters a phase with the default forecast, and adds a line to the log. The amount of work is still to be
-    /// [expected](Progress::expect).
+    /// Enters a phase with the default forecast, and adds a line to the log. The caller must then set the [expected](Progress::expect)
+    /// amount of work.
     pub fn phase(&self, phase: Phase, line: impl Into<String>) {
         self.phase_of(phase, phase.item(), line);
     }
-    /// Like [`phase`](Self::phase), with items called `item`, in the singular.
+    /// Like [`phase`](Self::phase), with the noun `item` for an item, in the singular.
     pub fn phase_of(&self, phase: Phase, item: &'static str, line: impl Into<String>) {
         self.stage(phase, item, phase.forecast(), line);
     }
-    /// Like [`phase_of`](Self::phase_of), with a known forecast.
+    /// Like [`phase_of`](Self::phase_of), with a given forecast.
     pub(crate) fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
         self.board.begin_phase(Some(&self.progress), phase, item, forecast);
         self.board.log(line);
     }
-    /// Renames the current phase and adds a line to the log; the phase and its progress continue.
+    /// Renames the current phase and adds a line to the log. The phase and its progress continue.
     pub fn rename(&self, phase: Phase, item: &'static str, line: impl Into<String>) {
         self.board.rename(phase, item);
         self.board.log(line);
     }
-    /// Shows the progress of another job that does the work of this phase.
+    /// Shows the progress of another job, which does the work of this phase.
     pub(crate) fn show(&self, status: &JobStatus) {
         self.board.show(status.share, status.item);
         self.progress.restart(status.progress.items_total, status.progress.bytes_total);
         self.progress.add(status.progress.items_done, status.progress.bytes_done);
     }
-    /// Waits for another task that does a part of this one, and shows its progress. Its findings become findings of this task.
+    /// Waits for another task that does a part of the work, and shows its progress. Its findings become findings of this task.
     pub(crate) fn run_part<R: Send + 'static>(&self, part: Task<R>) -> Outcome<R> {
         part.wait_with_progress(&self.handles(), |status| self.show(status))
     }
@@ -103,7 +103,7 @@ pub struct Task<R> {
 }
 
 impl<R: Send + 'static> Task<R> {
-    /// Runs `work` on a thread called `name`.
+    /// Runs `work` on a thread with the name `name`.
     pub fn start(
         name: &str,
         options: RunOptions,
@@ -117,7 +117,7 @@ impl<R: Send + 'static> Task<R> {
             .name(name.into())
             .spawn(move || {
                 let _waits = inner.cancel.begin_wait_scope();
-                // Its steps read the same files.
+                // The steps of a task may read the same files.
                 let _files = FilesAhead::keep();
                 let result = work(&inner).map_err(|mut failure| {
                     inner.problems.rename(&mut failure.subject);
@@ -143,27 +143,27 @@ impl<R: Send + 'static> Task<R> {
         self.context.status()
     }
 
-    /// Requests the task to stop at the next safe point.
+    /// Requests that the task stop at the next safe point.
     pub fn cancel(&self) {
         self.context.cancel.cancel();
     }
 
-    /// Whether the task has ended, for whatever reason.
+    /// Whether the task has ended, successfully or not.
     pub fn is_finished(&self) -> bool {
         self.worker.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Waits for the end, for whatever reason, at most for this time. Returns whether the task has ended.
+    /// Waits for the end of the task, at most for this time. Returns whether the task has ended.
     pub fn ends_within(&self, most: Duration) -> bool {
         self.context.board.ends_within(most) || self.is_finished()
     }
 
-    /// Returns the problems and notes so far, kept and counted.
+    /// Returns the recorded problems and notes so far, and the counts of all.
     pub fn findings(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>) {
         (self.context.problems.to_vec(), self.context.problems.counts())
     }
 
-    /// Waits for the end, with the progress of other work. The findings become findings of that work.
+    /// Waits for the end of the task, and adds its progress to that of other work. Its findings become findings of that work.
     pub(crate) fn wait_with_progress_of(self, handles: &Handles<'_>) -> Outcome<R> {
         self.wait_with_progress(handles, |status| {
             handles.progress.restart(status.progress.items_total, status.progress.bytes_total);
@@ -171,7 +171,7 @@ impl<R: Send + 'static> Task<R> {
         })
     }
 
-    /// Waits for the end. The findings become findings of the task that waits.
+    /// Waits for the end of the task. Its findings become findings of the waiting task.
     pub(crate) fn wait_reporting(self, handles: &Handles<'_>) -> Outcome<R> {
         self.wait_with_progress(handles, |_| {})
     }
@@ -192,7 +192,7 @@ impl<R: Send + 'static> Task<R> {
         self.wait()
     }
 
-    /// Waits for the end and returns the result.
+    /// Waits for the end of the task and returns the result.
     pub fn wait(mut self) -> Outcome<R> {
         match self.worker.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,

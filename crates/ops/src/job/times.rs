@@ -1,4 +1,4 @@
-//! Distinguishes prepared shards that were copied without their times from shards with other content, and records their new times.
+//! Distinguishes prepared shards that were copied without their times from changed shards, and records their new times.
 
 use super::pool::run_units;
 use crate::engine::check::{has_same_headers, PreparedDataset};
@@ -26,7 +26,7 @@ pub fn open(root: &Path, threads: usize, cancel: &Cancel) -> Outcome<OpenDataset
         .map(ShardId)
         .filter(|id| prepared.entry(*id).is_some_and(|(name, _)| retimed.contains(name)))
         .collect();
-    // A shard that cannot be read or compared counts as changed, and is reported when it is read.
+    // A shard that cannot be read or compared counts as changed; the problem is reported when it is read.
     let agrees = run_units(&ids, threads, cancel, |id| match has_same_headers(&prepared, *id, cancel) {
         Err(failure) if failure.is_cancelled() => Err(failure),
         result => Ok(result.unwrap_or(false)),
@@ -37,14 +37,14 @@ pub fn open(root: &Path, threads: usize, cancel: &Cancel) -> Outcome<OpenDataset
     Ok(opened)
 }
 
-/// Returns the state of each existing shard.
+/// Returns the current state of each existing shard.
 pub(crate) fn states(prepared: &PreparedDataset) -> HashMap<String, FileStamp> {
     let shards = (0..prepared.shard_count()).filter_map(|id| prepared.shard(ShardId(id)).ok());
     shards.map(|shard| (shard.name, shard.stamp)).collect()
 }
 
-/// Records the states of verified shards that still match. The record of a data set that cannot be written to, or that another run works
-/// on, stays unchanged.
+/// Records the states of verified shards that have not changed since. Does nothing if the data set cannot be written to, or another run
+/// works on it.
 pub(crate) fn record(root: &Path, mut verified: HashMap<String, FileStamp>, problems: &dyn ProblemSink) -> Outcome<()> {
     verified.retain(|name, stamp| stamp_at(&root.join(name)).is_ok_and(|now| now == *stamp));
     let own = RunFolder::for_webdataset(root);
@@ -74,7 +74,7 @@ fn write(own: &RunFolder, report: impl Fn() -> Outcome<Option<Vec<u8>>>) -> Outc
         Some(bytes) => write_file(&fs, &own.report(), &bytes, 0o644),
         None => Ok(()),
     };
-    // Taking the lock creates the work folder; a stopped run keeps its own.
+    // Acquiring the lock creates the work folder, which is removed again unless it belongs to a stopped run.
     if !files::exists(own.journal()) {
         own.remove_work(&fs as &dyn Fs)?;
     }

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 /// Limit of entries read from one folder.
 const MAX_ENTRIES: usize = 100_000;
 
-/// A run that left a run folder.
+/// A run that is active or was stopped, found by its run folder.
 #[derive(Debug)]
 pub struct UnfinishedRun {
-    /// The data set or output.
+    /// Path of the data set or output.
     pub path: PathBuf,
-    /// Its run folder.
+    /// The run folder of the run.
     pub run_folder: RunFolder,
     /// State of the run.
     pub state: State,
@@ -25,13 +25,13 @@ pub struct UnfinishedRun {
 /// State of a run.
 #[derive(Debug)]
 pub enum State {
-    /// Active, with the holder of its lock.
+    /// Active; contains the holder of its lock.
     Running(Box<Holder>),
-    /// Stopped during publication; the number of files still to be moved.
+    /// Stopped during publication; contains the number of files that are not moved yet.
     Publishing(usize),
-    /// Stopped, and its work is kept.
+    /// Stopped, and its work can be resumed.
     Interrupted,
-    /// Stopped, and nothing is kept: the next run starts again and cleans up.
+    /// Stopped, and its work cannot be resumed: the next run starts again and removes its files.
     Lost,
 }
 
@@ -46,7 +46,7 @@ pub fn of(path: &Path) -> Outcome<Vec<UnfinishedRun>> {
     let mut found = Vec::new();
     let mut owns = vec![(path.to_owned(), RunFolder::for_output(path))];
     match RunFolder::output_of(path) {
-        // The run folder itself was named.
+        // The path is a run folder itself.
         Some(output) => owns.push((data_of(&output), RunFolder::for_output(&output))),
         None => owns.extend(ranks(path).into_iter().map(|output| (path.to_owned(), RunFolder::for_output(&output)))),
     }
@@ -57,13 +57,13 @@ pub fn of(path: &Path) -> Outcome<Vec<UnfinishedRun>> {
         found.extend(state(&own)?.map(|state| UnfinishedRun { path, run_folder: own, state }));
     }
     let own = RunFolder::for_webdataset(path);
-    // Files left here by a killed edit or a killed media run are not lost work.
+    // Files left here by a killed edit or a killed media run are not a lost run.
     let unfinished = state(&own)?.filter(|state| !matches!(state, State::Lost));
     found.extend(unfinished.map(|state| UnfinishedRun { path: path.to_owned(), run_folder: own, state }));
     Ok(found)
 }
 
-/// Returns the runs whose outputs are directly in a folder. A folder that cannot be read has none.
+/// Returns the runs whose outputs are directly in a folder. A folder that cannot be read counts as empty.
 pub fn unfinished_runs_in(folder: &Path) -> Outcome<Vec<UnfinishedRun>> {
     let mut found = Vec::new();
     for output in outputs_in(folder) {
@@ -73,7 +73,8 @@ pub fn unfinished_runs_in(folder: &Path) -> Outcome<Vec<UnfinishedRun>> {
     Ok(found)
 }
 
-/// Returns the runs on and in the `named` data sets and outputs, and those on the `lately` used ones. Each is listed once.
+/// Returns the runs of the `named` data sets and outputs and of the outputs in them, and the runs of the `lately` used ones. Each run is
+/// listed once.
 pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<UnfinishedRun>> {
     let absolute = |path: &PathBuf| files::absolute(path).unwrap_or_else(|_| path.clone());
     let mut found = Vec::new();
@@ -94,7 +95,7 @@ pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<UnfinishedRun
     Ok(found)
 }
 
-/// Returns the lines file of an index of lines; every other output is the data itself.
+/// Returns the file of lines for the output of an index of lines, and the output itself otherwise.
 fn data_of(output: &Path) -> PathBuf {
     let name = output.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".idx"));
     match name.filter(|name| name.ends_with(".jsonl")) {
@@ -109,7 +110,7 @@ fn outputs_in(folder: &Path) -> Vec<PathBuf> {
     entries.filter_map(|entry| RunFolder::output_of(entry.path())).collect()
 }
 
-/// Returns `OUTPUT.rank-*` of each task of an output that has a run folder, sorted.
+/// Returns `OUTPUT.rank-*` for each task of an output that has a run folder, sorted.
 fn ranks(output: &Path) -> Vec<PathBuf> {
     let (Some(name), Some(parent)) = (output.file_name().and_then(|name| name.to_str()), output.parent()) else {
         return Vec::new();
@@ -134,7 +135,7 @@ fn state(own: &RunFolder) -> Outcome<Option<State>> {
     }
     Ok(match () {
         () if files::exists(own.journal()) => Some(State::Interrupted),
-        // A run that makes a single file keeps nothing.
+        // A run that writes a single file cannot be resumed.
         () if files::exists(own.lock()) => Some(State::Lost),
         () => None,
     })

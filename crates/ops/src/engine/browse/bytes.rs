@@ -14,7 +14,7 @@ pub(super) const ACTIVITY: &str = "reading the lines";
 pub(super) trait LineBytes {
     /// Reads the next bytes and returns their number; 0 at the end.
     fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize>;
-    /// Returns why the bytes ended too early; `None` when they did not.
+    /// Returns why the bytes ended too early; `None` if they are complete.
     fn cut_short(&self) -> Option<String> {
         None
     }
@@ -27,7 +27,7 @@ pub(super) struct PlainBytes {
 }
 
 impl PlainBytes {
-    /// Starts at the first byte.
+    /// Creates a source that starts at the first byte.
     pub(super) fn new(file: Arc<ReadFile>) -> Self {
         Self { file, at: 0 }
     }
@@ -46,13 +46,13 @@ impl LineBytes for PlainBytes {
 pub(super) struct SpilledText {
     unpacked: UnpackedReader,
     out: Box<dyn WriteFile>,
-    /// Bytes that may still be written.
+    /// Number of bytes that may still be written.
     left: u64,
     path: PathBuf,
 }
 
 impl SpilledText {
-    /// Starts to unpack a file into `text`, at most `room` bytes of it.
+    /// Starts to unpack a file into `text`. Writes at most `room` bytes.
     pub(super) fn new(file: Arc<ReadFile>, packing: Packing, text: &Path, room: u64) -> Outcome<Self> {
         let path = file.path().to_owned();
         let out = RealFs.create_file(text)?;

@@ -6,9 +6,9 @@ use gristmill_core::{Cancel, Outcome};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time between two published results.
+/// Minimum time between two published results.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
-/// Samples between two checks of the clock.
+/// Samples between two checks whether to publish.
 const PROGRESS_EVERY: u64 = 4_096;
 
 /// A choice of split.
@@ -16,28 +16,28 @@ const PROGRESS_EVERY: u64 = 4_096;
 pub enum SplitChoice {
     /// Shards of this split.
     Named(Arc<str>),
-    /// Shards that belong to no split.
+    /// Shards that are in no split.
     Loose,
 }
 
 /// The conditions on a sample; every condition that is set must hold.
 #[derive(Clone, Debug, Default)]
 pub struct SampleFilter {
-    /// The sample's shard is in this split.
+    /// The shard of the sample must be in this split.
     pub split: Option<SplitChoice>,
-    /// The sample has each of these parts.
+    /// The sample must have each of these parts.
     pub has: Vec<String>,
-    /// The sample has none of these parts.
+    /// The sample must have none of these parts.
     pub lacks: Vec<String>,
-    /// `true`: the sample is excluded, by its own name or with its shard; `false`: it is not; `None`: either.
+    /// `true`: the sample must be excluded, by its own name or with its shard; `false`: it must not be; `None`: either.
     pub excluded: Option<bool>,
-    /// The least size of the sample in bytes (headers and padding of the archive included).
+    /// Minimum size of the sample in bytes, including headers and padding of the archive.
     pub min_bytes: Option<u64>,
-    /// The greatest size of the sample in bytes (headers and padding of the archive included).
+    /// Maximum size of the sample in bytes, including headers and padding of the archive.
     pub max_bytes: Option<u64>,
-    /// The key matches.
+    /// The key must match.
     pub key: Option<KeyQuery>,
-    /// The sample has a known problem.
+    /// Whether the sample must have a known problem.
     pub problems: bool,
 }
 
@@ -80,7 +80,7 @@ impl SampleFilter {
         words.join(" · ")
     }
 
-    /// Decides about a whole shard without reading its samples: `Some(false)` when none matches, `Some(true)` when all do, else `None`.
+    /// Decides about a whole shard without reading its samples: `Some(false)` if none matches, `Some(true)` if all match, otherwise `None`.
     fn match_group(&self, group: u32, marks: &Marks) -> Option<bool> {
         let in_split = match &self.split {
             Some(SplitChoice::Named(name)) => marks.splits_of(group).any(|split| split == name),
@@ -118,7 +118,7 @@ impl SampleFilter {
         }
     }
 
-    /// Whether a sample matches, in a group that [`match_group`](Self::match_group) left undecided.
+    /// Whether a sample matches, in a group for which [`match_group`](Self::match_group) returned `None`.
     fn takes(&self, group: u32, sample: &VisitedSample<'_>, marks: &Marks, problems: &ProblemList) -> bool {
         let excluded = || marks.is_shard_excluded(group) || marks.is_sample_named(group, sample.key);
         self.min_bytes.is_none_or(|least| sample.byte_size >= least)
@@ -131,8 +131,8 @@ impl SampleFilter {
     }
 }
 
-/// Filters a data set and publishes the matches about twenty times a second, and at the end. A shard that cannot be read is noted and
-/// skipped; an error means that the search was cancelled.
+/// Filters a data set and publishes the matches about twenty times a second, and at the end. A shard that cannot be read is recorded and
+/// skipped. An error means that the search was cancelled.
 pub fn run(
     catalog: &dyn Catalog,
     filter: &SampleFilter,

@@ -1,5 +1,5 @@
-//! A folder of loose files: each folder is a group, each file a sample with one part named by its last suffix. The names are listed in the
-//! background and kept packed; sizes are read when a row is shown.
+//! A folder of loose files: each folder is a group, each file a sample with one part named by its last suffix. Names are listed in the
+//! background and stored in packed form; sizes are read when a row is shown.
 
 use super::packed::PackedNames;
 use super::state::GroupsState;
@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const ACTIVITY: &str = "looking into the folder";
-/// Name of the group of the files right below the root.
+/// Name of the group of the files directly in the root.
 pub const TOP_FOLDER: &str = ".";
-/// Beginning of the notes on entries that are not listed.
+/// Prefix of the notes on entries that are not listed.
 pub(super) const LEFT_OUT: &str = "left out: ";
-/// The greatest depth of nested folders that is descended into.
+/// Limit of the depth of nested folders.
 const MAX_DEPTH: usize = 256;
 /// Names between two checks for cancellation.
 const PROGRESS_EVERY: u64 = 512;
@@ -55,14 +55,14 @@ struct FolderIndex {
     names: Mutex<Vec<Arc<PackedNames>>>,
 }
 
-/// A folder that is still to be listed, and its ancestors.
+/// A folder that is not listed yet, with its ancestors.
 struct PendingFolder {
     relative: PathBuf,
     ancestors: Option<Arc<AncestorFolder>>,
     depth: usize,
 }
 
-/// An ancestor of the current folder, by device and inode: a link that leads back to it is not followed.
+/// An ancestor of the current folder, identified by device and inode. A link to an ancestor is not followed.
 struct AncestorFolder {
     identity: (u64, u64),
     next: Option<Arc<AncestorFolder>>,
@@ -95,7 +95,7 @@ impl Drop for AncestorFolder {
 /// The content of one folder.
 #[derive(Default)]
 struct Listing {
-    /// The file names in one buffer, and where each ends.
+    /// The file names in one buffer, and the end of each.
     text: Vec<u8>,
     files: Vec<(usize, u32)>,
     folders: Vec<OsString>,
@@ -116,7 +116,7 @@ impl FolderIndex {
             let path = self.root.join(&folder.relative);
             let Ok(facts) = files::metadata(&path) else { continue };
             let identity = (facts.device, facts.stamp.inode);
-            // Folders of a store have no links and no identity.
+            // Folders of a store have no links and no inodes.
             if !is_remote(&path) && AncestorFolder::contains(folder.ancestors.as_ref(), identity) {
                 continue;
             }
@@ -206,7 +206,7 @@ fn list(path: &Path, cancel: &Cancel) -> Outcome<Listing> {
     Ok(listing)
 }
 
-/// Splits a file name into key and part at the last dot, unless that is the first or last character.
+/// Splits a file name into key and part at the last dot, unless the dot is the first or last character.
 fn split(name: &str) -> (&str, &str) {
     match name.rsplit_once('.') {
         Some((key, part)) if !key.is_empty() && !part.is_empty() => (key, part),

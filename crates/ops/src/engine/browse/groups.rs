@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// One shard, file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The name relative to the root; raw, the caller escapes it for display.
+    /// Name of the group relative to the root; raw, so the caller must escape it for display.
     pub name: Arc<str>,
     /// The number of samples known so far.
     pub samples: u64,
@@ -15,32 +15,32 @@ pub struct Group {
     pub is_counted: bool,
     /// Size of the shard or file in bytes, 0 while unknown; always unknown for a folder.
     pub bytes: u64,
-    /// Why the group cannot be read, or is slow to read.
+    /// Why the group cannot be read, or why reading it is slow.
     pub failure: Option<Arc<str>>,
 }
 
 impl Group {
-    /// Whether it, or a part of it, cannot be read.
+    /// Whether the group, or a part of it, cannot be read.
     pub fn is_unreadable(&self) -> bool {
         self.failure.as_deref().is_some_and(|why| why != COMPRESSED_NOTE && !why.starts_with(LEFT_OUT))
     }
 }
 
-/// One state of the groups; shared and immutable.
+/// An immutable snapshot of the groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// A number that differs between successive states.
+    /// A number that differs between successive snapshots.
     pub version: u64,
     /// The groups in the order of the data set.
     pub groups: Vec<Group>,
-    /// The number of samples before each group, then the total.
+    /// Number of samples before each group, followed by the total.
     starts: Vec<u64>,
-    /// Whether every group is known and counted.
+    /// Whether all groups are known and counted.
     pub is_complete: bool,
 }
 
 impl Groups {
-    /// Creates a state and adds up the counts.
+    /// Creates a state and sums up the counts.
     pub fn new(version: u64, groups: Vec<Group>, is_complete: bool) -> Self {
         let mut starts = Vec::with_capacity(groups.len() + 1);
         let mut before = 0u64;
@@ -57,13 +57,13 @@ impl Groups {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Returns the number of a sample in the data set, from 0. A sample that does not exist gets the number it would have.
+    /// Returns the number of a sample in the data set, from 0. For a sample that does not exist, returns the number that it would have.
     pub fn number(&self, at: SampleAt) -> u64 {
         let before = self.starts.get(at.group as usize).copied().unwrap_or_else(|| self.total());
         before.saturating_add(at.index)
     }
 
-    /// Returns the location of the sample of that number; `None` after the last one.
+    /// Returns the location of the sample with that number; `None` after the last sample.
     pub fn locate(&self, number: u64) -> Option<SampleAt> {
         if number >= self.total() {
             return None;
@@ -73,12 +73,12 @@ impl Groups {
         Some(SampleAt { group: u32::try_from(group).ok()?, index: number - before })
     }
 
-    /// Returns one group.
+    /// Returns the group at a position.
     pub fn group(&self, group: u32) -> Option<&Group> {
         self.groups.get(group as usize)
     }
 
-    /// Returns the position of the group of that name.
+    /// Returns the position of the group with that name.
     pub fn named(&self, name: &str) -> Option<u32> {
         self.groups.iter().position(|group| &*group.name == name).and_then(|at| u32::try_from(at).ok())
     }

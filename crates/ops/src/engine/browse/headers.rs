@@ -1,4 +1,4 @@
-//! Reads the rows of a window from the headers of a shard, where no index has them.
+//! Reads the rows of a window from the headers of a shard, for samples without rows in an index.
 
 use super::{clipped, BrowsePart, BrowseSample, SampleAt, MAX_PARTS};
 use gristmill_core::{Cancel, Outcome, Shard};
@@ -6,12 +6,12 @@ use gristmill_data::source::tar::{each_entry, SpanItem};
 use gristmill_storage::cache::open_cached;
 use std::sync::Arc;
 
-/// The most entries that are read for one window.
+/// Maximum number of entries that are read for one window.
 const MAX_WINDOW_ENTRIES: usize = 400_000;
 
-/// Returns the samples `first..` of a shard, located at `spans` (first byte and end of each, in ascending order).
+/// Returns the samples of a shard from `first` on, located at `spans` (first byte and end of each, in ascending order).
 ///
-/// The spans are unverified. A sample whose span contains no entry, or entries of several keys, gets a defect.
+/// The spans are unverified. A sample whose span contains no entry, or entries of several keys, is returned with a defect.
 pub(super) fn window(
     shard: &Shard,
     group: u32,
@@ -47,7 +47,7 @@ struct Collector<'a> {
     spans: &'a [(u64, u64)],
     /// Position in `spans` of the span that contained the last entry.
     at: usize,
-    /// The key of that sample, as bytes.
+    /// The key of that sample in bytes.
     key: Vec<u8>,
     is_open: bool,
 }

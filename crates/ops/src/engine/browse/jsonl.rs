@@ -1,6 +1,6 @@
-//! A JSONL file: each line is a sample whose key is its number, with one part `json`. Locations come from `.jsonl.idx` when it fits the
-//! file; otherwise the lines are found in the background. A packed file is unpacked into scratch space at the same time, as far as there is
-//! room.
+//! A JSONL file: each line is a sample whose key is its number, with one part `json`. Locations are read from `.jsonl.idx` if it matches
+//! the file; otherwise the file is scanned for lines in the background. A compressed file is unpacked into scratch space at the same time,
+//! up to the available space.
 
 use super::bytes::{LineBytes, PlainBytes, SpilledText, ACTIVITY};
 use super::packed::PackedOffsets;
@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes read at a time while searching for lines.
 const READ_BYTES: usize = 256 << 10;
-/// Offset in bytes after which lines are not parsed until they are viewed.
+/// Offset in bytes after which lines are not parsed in the background, but only when they are viewed.
 const MAX_CHECKED: u64 = 4 << 30;
-/// Longest line in bytes that is parsed before it is viewed.
+/// Limit of the length of lines that are parsed in the background, in bytes.
 const MAX_CHECKED_LINE_BYTES: usize = 8 << 20;
 /// Lines between two checks for cancellation.
 const LINES_PER_STEP: usize = 4_096;
@@ -67,7 +67,7 @@ pub(crate) fn open(path: &Path) -> Outcome<OpenedCatalog> {
     })
 }
 
-/// Opens a packed file. An index next to it is not used: its offsets refer to the unpacked text.
+/// Opens a compressed file. An index next to it is not used, because its offsets refer to the unpacked text.
 fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Outcome<OpenedCatalog> {
     let scratch = Scratch::create(None)?;
     let text = scratch.path().join("text");
@@ -88,13 +88,13 @@ struct Jsonl {
     shared: Arc<LineIndex>,
     index: Option<JsonlIdx>,
     _stop: StopOnDrop,
-    /// The folder a packed file is unpacked into; removed when this is dropped.
+    /// The folder into which a compressed file is unpacked; removed on drop.
     _scratch: Option<Scratch>,
 }
 
 struct LineIndex {
     path: PathBuf,
-    /// The file that contains the lines: the JSONL file, or the unpacked text.
+    /// Path of the file that contains the lines: the JSONL file, or the unpacked text.
     text: PathBuf,
     state: GroupsState,
     lines: Mutex<PackedOffsets>,
@@ -139,7 +139,7 @@ impl LineIndex {
         self.state.finish(0, self.lines().len(), failure.map(Arc::from));
     }
 
-    /// Parses the lines that begin and end like objects. Lines that cannot be read are reported when they are viewed.
+    /// Parses the lines that begin and end like JSON objects. Lines that cannot be read are reported when they are viewed.
     fn check_lines(&self, file: &ReadFile, cancel: &Cancel) {
         let (mut checker, mut index) = (Checker::default(), 0);
         let unit = Unit { start: 0, end: file.len().min(MAX_CHECKED) };
@@ -210,7 +210,7 @@ impl Line {
     }
 }
 
-/// A batch of lines to be added to the list.
+/// A batch of lines that is not yet in the list.
 struct ListBatch<'a> {
     shared: &'a LineIndex,
     begin: u64,
@@ -218,7 +218,7 @@ struct ListBatch<'a> {
 }
 
 impl ListBatch<'_> {
-    /// Adds a line that ends at `end`. Blank lines belong to the sample before them, at the beginning to the first sample.
+    /// Adds a line that ends at `end`. Blank lines belong to the preceding sample; at the beginning of the file, to the first sample.
     fn line(&mut self, line: Line, end: u64) {
         let Some(first) = line.first else {
             match self.batch.last_mut() {
@@ -263,12 +263,12 @@ impl ListBatch<'_> {
     }
 }
 
-/// Sets the key of a line, which is its number.
+/// Sets the key of a problem to the number of its line.
 fn with_key(known: SampleProblem, index: u64) -> SampleProblem {
     SampleProblem { key: Some(Arc::from(index.to_string())), ..known }
 }
 
-/// The message for a line that does not begin and end like an object.
+/// Message for a line that does not begin and end like a JSON object.
 const NO_OBJECT: &str = "the line is not a JSON object";
 
 impl Jsonl {

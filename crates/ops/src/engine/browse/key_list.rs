@@ -1,4 +1,4 @@
-//! Lists of samples by their names, as `--keep-keys` of `shard` takes them: `SHARD/KEY` a line, or the key alone for loose files.
+//! Lists of sample names for `--keep-keys` of `shard`: `SHARD/KEY` per line, or the key alone for loose files.
 
 use super::folder::TOP_FOLDER;
 use super::{Catalog, SampleAt, VisitFields};
@@ -13,23 +13,23 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Folder of the lists in the state folder.
+/// Name of the folder of key lists in the state folder.
 const FOLDER: &str = "key-lists";
 const ACTIVITY: &str = "writing the list of keys";
-/// Age from which on a list is removed.
+/// Age after which a list is removed.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
-/// End of the name of the file next to a list that has the run folders of the runs that took it, a line each.
+/// Suffix of the file next to a list that contains the run folders of the runs that use it, one per line.
 const RUNS: &str = ".runs";
-/// The largest such file that is read, in bytes.
+/// Limit of the size of such a file, in bytes.
 const MAX_RUNS_BYTES: u64 = 1 << 20;
 /// Bytes collected before a write.
 const WRITE_BYTES: usize = 256 << 10;
 
-/// Writes the names of samples into a new list in the state folder, and returns its path. `is_listed` decides about each sample of a group,
-/// and `groups` are the groups that have any, in order.
+/// Writes the names of samples into a new list in the state folder, and returns its path. `is_listed` decides about each sample of a group;
+/// `groups` are the groups with listed samples, in order.
 ///
 /// # Errors
-/// A group cannot be read, the list cannot be written, or the work is cancelled; then nothing is left.
+/// A group cannot be read, the list cannot be written, or the work is cancelled; no file remains then.
 pub fn write_key_list(
     catalog: &dyn Catalog,
     groups: &mut dyn Iterator<Item = u32>,
@@ -88,8 +88,8 @@ fn write_into(
     Ok(())
 }
 
-/// Keeps a list of this folder, and a copy of it in a run folder, as long as that exists, so that the command of that run can be repeated.
-/// Other lists are those of the user.
+/// Keeps a list of the state folder as long as a run folder exists, and copies it into the run folder, so that the command of that run can
+/// be repeated. Does nothing for other lists, which belong to the user.
 pub(crate) fn keep_for_run(fs: &dyn Fs, list: &Path, run_folder: &Path) -> Outcome<()> {
     let Some(name) = name_of_own(list) else { return Ok(()) };
     copy_list(fs, &find_list(list, run_folder)?, &run_folder.join(name))?;
@@ -99,10 +99,10 @@ pub(crate) fn keep_for_run(fs: &dyn Fs, list: &Path, run_folder: &Path) -> Outco
     }
 }
 
-/// Returns where a list is: at its own path, or as a copy that a run has kept if it is one of this folder that is gone.
+/// Returns the path of a list. If a list of the state folder no longer exists, returns the copy in a run folder.
 ///
 /// # Errors
-/// It is gone, and neither this run nor one that took it has a copy.
+/// The list no longer exists, and no run that used it has a copy.
 pub(crate) fn find_list(list: &Path, run_folder: &Path) -> Outcome<PathBuf> {
     let Some(name) = name_of_own(list).filter(|_| !files::exists(list)) else { return Ok(list.to_owned()) };
     let runs = std::iter::once(run_folder.to_owned()).chain(runs_that_took(list)).filter(|run| !is_remote(run));
@@ -114,14 +114,14 @@ pub(crate) fn find_list(list: &Path, run_folder: &Path) -> Outcome<PathBuf> {
     })
 }
 
-/// Returns the name of a list of this folder.
+/// Returns the file name of a list in the state folder; `None` for other lists.
 fn name_of_own(list: &Path) -> Option<&OsStr> {
     list.file_name().filter(|_| list.parent() == Some(&xdg::state_dir().join(FOLDER)))
 }
 
-/// Copies a list; the copy gets its final name only when it is complete.
+/// Copies a list. The copy is renamed to its final name when it is complete.
 fn copy_list(fs: &dyn Fs, list: &Path, copy: &Path) -> Outcome<()> {
-    // Other runs do not read the files that a run keeps in a store.
+    // A run folder in a store is not read by other runs, so it needs no copy.
     if is_remote(copy) || files::exists(copy) {
         return Ok(());
     }
@@ -158,20 +158,20 @@ fn runs_of(list: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns the run folders of the runs that took a list.
+/// Returns the run folders of the runs that use a list.
 fn runs_that_took(list: &Path) -> Vec<PathBuf> {
     let runs = read_whole(&runs_of(list), MAX_RUNS_BYTES).ok().flatten().unwrap_or_default();
     let runs = runs.split(|byte| *byte == b'\n').filter(|run| !run.is_empty());
     runs.map(|run| PathBuf::from(OsStr::from_bytes(run))).collect()
 }
 
-/// Whether a run folder exists that a list is kept for.
+/// Whether a run folder exists for which the list must be kept.
 fn is_kept(list: &Path) -> bool {
-    // No request is made to a store.
+    // Sends no request to a store: a run folder there counts as existing.
     runs_that_took(list).iter().any(|folder| is_remote(folder) || files::exists(folder))
 }
 
-/// Removes old lists that no run is known to have taken.
+/// Removes old lists that no existing run uses.
 fn remove_old(folder: &Path) -> Outcome<()> {
     for entry in files::read_dir(folder).map_err(|error| Failure::io(ACTIVITY, folder, &error))?.flatten() {
         let age = entry.metadata().ok().and_then(|info| SystemTime::now().duration_since(info.modified()).ok());

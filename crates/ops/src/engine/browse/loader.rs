@@ -1,5 +1,5 @@
-//! Shows a sample as the trainer receives it by `.nv-meta/dataset.yaml`: field by field, or the error it raises. Python code is shown,
-//! never run.
+//! Shows a sample as the trainer receives it according to `.nv-meta/dataset.yaml`: field by field, or the error that the loader raises.
+//! Python code is shown, but never run.
 
 use super::{BrowseSample, Catalog};
 use crate::engine::plan::fields::mismatch_reason;
@@ -17,10 +17,10 @@ use std::path::{Component, Path};
 
 /// Bytes of a picture that are read: enough to find its header after thumbnails and colour profiles.
 const PICTURE_BYTES: u64 = 4 << 20;
-/// The largest Python file that is shown, in bytes.
+/// Limit of the size of a Python file that is shown, in bytes.
 const MAX_CODE_BYTES: u64 = 1 << 20;
 
-/// The way in which a sample is made of its parts.
+/// How a sample is made from its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoaderKind {
     /// A field map.
@@ -31,34 +31,34 @@ pub enum LoaderKind {
     Function {
         /// `file.py:function` or `module:function`.
         function: String,
-        /// The text of the file, when it is in `.nv-meta` and can be read.
+        /// The content of the file, if it is in `.nv-meta` and can be read.
         code: Option<String>,
     },
-    /// There is no `dataset.yaml`: nothing defines how samples are made.
+    /// There is no `dataset.yaml`, so nothing defines how samples are made.
     Missing,
 }
 
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldValue {
-    /// The value that the parts yield.
+    /// The value from the parts.
     Found(Value),
-    /// The default of the class, as Python writes it, since no part is mapped.
+    /// The default of the class, as Python writes it, if no part is mapped to the field.
     Default(&'static str),
 }
 
 /// One field of the sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoaderField {
-    /// The field's name; raw where it comes from the file.
+    /// The name of the field; raw if it is read from the file.
     pub name: String,
-    /// The type as the class declares it; empty where no class does.
+    /// The type as declared by the class; empty without a class.
     pub field_type: &'static str,
-    /// The expression that fills the field; `None` when there is none.
+    /// The expression that fills the field, if there is one.
     pub expr: Option<String>,
-    /// The value, or why the sample fails.
+    /// The value of the field, or the error that the loader raises.
     pub value: Result<FieldValue, String>,
-    /// A warning about something that the trainer accepts but is probably a mistake.
+    /// A warning about a setting that the trainer accepts but that is probably a mistake.
     pub warning: Option<String>,
 }
 
@@ -78,24 +78,24 @@ impl LoaderField {
     }
 }
 
-/// A sample as the loader makes it.
+/// A sample in the form in which the loader returns it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoaderView {
     /// How the sample is made.
     pub kind: LoaderKind,
-    /// The sample's class, `module.Class`; empty when there is none. Raw.
+    /// The class of the sample, `module.Class`; empty without a class. Raw.
     pub class: String,
-    /// The fields in the order of the class, then further fields of the file.
+    /// The fields in the order of the class, followed by the other fields of the file.
     pub fields: Vec<LoaderField>,
-    /// Why `dataset.yaml` or a part cannot be used, so that the trainer receives nothing.
+    /// Why `dataset.yaml` or a part cannot be used, in which case the trainer receives no sample.
     pub error: Option<String>,
     /// A remark about this view.
     pub note: Option<String>,
 }
 
-/// Shows a sample as the file `config` in `.nv-meta` (`dataset.yaml` when `None`) makes it. Reads only the parts that are needed.
+/// Shows a sample as the file `config` in `.nv-meta` (`dataset.yaml` if `None`) defines it. Reads only the needed parts.
 ///
-/// Errors that the trainer would raise are part of the view; a returned error means cancellation.
+/// Errors that the trainer would raise are part of the view. Only a cancellation is returned as an error.
 pub fn view(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -151,7 +151,7 @@ pub fn view(
     Ok(view)
 }
 
-/// Returns the parts as the loader passes them on, `__key__` first.
+/// Returns the parts in the form in which the loader passes them on, `__key__` first.
 fn parts(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -168,7 +168,7 @@ fn parts(
         |name: &str, value| LoaderField { name: name.to_owned(), field_type: "", expr: None, value, warning: None };
     let mut fields = vec![LoaderField { field_type: "str", ..field("__key__", Ok(key)) }];
     for (at, part) in sample.parts.iter().enumerate().filter(|(_, part)| wanted(&part.name)) {
-        // The trainer keeps the last of several parts of one name.
+        // Of several parts with the same name, the trainer keeps the last.
         if sample.parts.iter().skip(at + 1).any(|later| later.name == part.name) {
             continue;
         }
@@ -244,7 +244,7 @@ fn unmapped(class: &PythonClass, field: &Field) -> LoaderField {
     LoaderField { name: field.name.to_owned(), field_type: field.field_type.python(), expr: None, value, warning: None }
 }
 
-/// Returns a part as the default decoder leaves it. A part that cannot be read counts as not decodable.
+/// Returns a part in the form in which the default decoder returns it. A part that cannot be read counts as not decodable.
 fn decoded(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -278,7 +278,7 @@ fn cooker(root: &Path) -> Option<String> {
     text_in_meta(root, layout::COOKER_PY)
 }
 
-/// Returns the Python file of `file.py:function`, when it is in `.nv-meta`.
+/// Returns the Python file of `file.py:function`, if it is in `.nv-meta`.
 fn code_of(root: &Path, function: &str) -> Option<String> {
     let (file, _) = function.rsplit_once(':')?;
     file.ends_with(".py").then(|| text_in_meta(root, file)).flatten()

@@ -1,4 +1,4 @@
-//! The splits and excludes of `split.yaml` by shard and sample, built for ten thousand lookups a second.
+//! The splits and excludes of `split.yaml` by shard and sample, built for ten thousand lookups per second.
 
 use super::{BrowseSample, Groups};
 use crate::engine::splits::SplitSummary;
@@ -6,14 +6,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Splits and excludes of one data set. A value is immutable: an edit makes a new one, and the user interface replaces the old one.
+/// Splits and excludes of one data set. A value is immutable: an edit creates a new value that replaces the old one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     splits: Vec<SplitSummary>,
     loose_shards: u64,
     groups: Vec<GroupMarks>,
     excluded_shards: u64,
-    /// Hashes of shard and key, sorted. With 4 million excludes and 10⁷ samples, two collide in one of 10⁵ data sets.
+    /// Hashes of shard and key, sorted. With 4 million excludes and 10⁷ samples, the probability of any collision is 10⁻⁵.
     samples: Vec<u64>,
 }
 
@@ -22,13 +22,13 @@ struct GroupMarks {
     /// Positions in `splits`, in ascending order.
     splits: Vec<u16>,
     is_excluded: bool,
-    /// The number of samples excluded by name, whether they exist or not.
+    /// Number of excludes by sample name, whether the samples exist or not.
     samples: u64,
 }
 
 impl Marks {
-    /// Builds the marks from splits as names with shard names, and excludes as `SHARD` or `SHARD/KEY`, all with their braces expanded.
-    /// Names that no group has are ignored.
+    /// Builds the marks from splits, given as names with shard names, and excludes, given as `SHARD` or `SHARD/KEY`. All braces must be
+    /// expanded. Names that match no group are ignored.
     pub fn new<S: AsRef<str>>(groups: &Groups, splits: &[(Arc<str>, Vec<S>)], excludes: &[S]) -> Self {
         let known: HashMap<&str, u32> = (0u32..).zip(&groups.groups).map(|(at, group)| (&*group.name, at)).collect();
         let mut marks = Self { groups: vec![GroupMarks::default(); groups.groups.len()], ..Self::default() };
@@ -54,8 +54,8 @@ impl Marks {
         }
     }
 
-    /// Records one exclude. The loader drops every sample whose shard, slash and key equal this text; a text with several slashes can be
-    /// split in several ways, and all of them apply.
+    /// Records one exclude. The loader drops every sample whose shard, slash and key together equal this text. A text with several slashes
+    /// can be split in several ways, and all of them apply.
     fn take_exclude(&mut self, item: &str, known: &HashMap<&str, u32>) {
         if let Some(group) = known.get(item).and_then(|&at| self.groups.get_mut(at as usize)) {
             self.excluded_shards += u64::from(!group.is_excluded);

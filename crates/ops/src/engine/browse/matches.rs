@@ -4,30 +4,30 @@
 use super::SampleAt;
 use std::sync::Arc;
 
-/// Words between two counts.
+/// Bitmap words between two stored counts.
 const WORDS_PER_COUNT: usize = 8;
 
 /// The matches in one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Bits {
-    /// All of the first N samples match.
+    /// All samples of the group match; contains their number.
     All(u64),
-    /// One bit per sample; `ranks` has the number of matches before every eighth word.
+    /// One bit per sample; `ranks` contains the number of matches before every eighth word.
     Some { words: Vec<u64>, ranks: Vec<u32>, count: u64 },
 }
 
-/// Collects the matches of one group. Allocates memory for samples that were read, not for samples that were claimed.
+/// Collects the matches of one group. Allocates memory only for samples that were read, not for the number that the file claims.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BitsBuilder {
     words: Vec<u64>,
     count: u64,
 }
 
-/// The end of the positions that can match: a gigabyte of bits. Higher positions are ignored.
+/// End of the positions that can match, which limits the bitmap to a gigabyte. Higher positions are ignored.
 const POSITIONS_END: u64 = 1 << 33;
 
 impl BitsBuilder {
-    /// Adds a position, usually a higher one than those before.
+    /// Adds a position, usually higher than the previous ones.
     pub(super) fn add(&mut self, index: u64) {
         let Some(word) = usize::try_from(index / 64).ok().filter(|_| index < POSITIONS_END) else { return };
         if word >= self.words.len() {
@@ -117,13 +117,13 @@ impl Bits {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matches {
     groups: Vec<Arc<Bits>>,
-    /// The number of matches before each group, then the total.
+    /// Number of matches before each group, followed by the total.
     starts: Vec<u64>,
-    /// The number of groups that were searched.
+    /// Number of groups that were searched.
     pub groups_done: u32,
     /// Whether all groups were searched.
     pub is_complete: bool,
-    /// The first groups that could not be searched, and why.
+    /// The first groups that could not be searched, with the reason.
     pub failures: Vec<(u32, Arc<str>)>,
 }
 
@@ -180,21 +180,21 @@ pub(super) struct MatchesBuilder {
     failures: Vec<(u32, Arc<str>)>,
 }
 
-/// The most failures that are kept.
+/// Limit of recorded failures.
 const MAX_FAILURES: usize = 100;
 
 impl MatchesBuilder {
-    /// Ends a group with these matches.
+    /// Ends a group and adds its matches.
     pub(super) fn finish_group(&mut self, bits: &BitsBuilder) {
         self.groups.push(Arc::new(bits.snapshot()));
     }
 
-    /// Adds a group of `count` samples that all match; with a count of 0 none do.
+    /// Adds a group of `count` samples that all match; with a count of 0 no sample matches.
     pub(super) fn whole_group(&mut self, count: u64) {
         self.groups.push(Arc::new(Bits::All(count)));
     }
 
-    /// Notes that the next group could not be searched.
+    /// Records that the next group could not be searched.
     pub(super) fn failed(&mut self, group: u32, why: Arc<str>) {
         if self.failures.len() < MAX_FAILURES {
             self.failures.push((group, why));

@@ -1,8 +1,8 @@
-//! Browsing of data sets: catalogs that know the location of every sample without holding it, and the operations on them (find, filter,
+//! Browsing of data sets: catalogs that know the location of every sample without storing it, and the operations on them (find, filter,
 //! marks, problems, offsets, the loader's view).
 //!
 //! A catalog lists groups (shards, files, folders) and fetches windows of samples on demand, so that a list of 10⁷ samples takes as little
-//! memory as one of ten. Everything that a file claims about itself (counts, offsets, sizes, names) is treated as unverified.
+//! memory as a list of ten. Everything that a file claims about itself (counts, offsets, sizes, names) is treated as unverified.
 
 mod bytes;
 pub mod filter;
@@ -48,11 +48,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The longest key or part name that is kept, in bytes; a longer one is cut.
+/// Maximum length of a key or part name, in bytes; a longer name is cut.
 pub const MAX_NAME_BYTES: usize = 4096;
-/// The most samples that one window fetches.
+/// Maximum number of samples in one window.
 const MAX_ROWS: usize = 20_000;
-/// The most parts of one sample that are listed.
+/// Maximum number of listed parts of one sample.
 pub const MAX_PARTS: usize = 4096;
 
 /// The location of a sample: group and position in it, both from 0, in the order of the data set.
@@ -67,7 +67,7 @@ pub struct SampleAt {
 /// One part of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrowsePart {
-    /// The part's name; raw, the caller escapes it for display.
+    /// Name of the part; raw, so the caller must escape it for display.
     pub name: Arc<str>,
     /// Offset of the content in the (decompressed) shard, or in the file, in bytes.
     pub byte_offset: u64,
@@ -80,30 +80,30 @@ pub struct BrowsePart {
 pub struct BrowseSample {
     /// The location of the sample.
     pub at: SampleAt,
-    /// The sample's key; raw, the caller escapes it for display.
+    /// Key of the sample; raw, so the caller must escape it for display.
     pub key: Arc<str>,
     /// Offset in the (decompressed) shard, or in the file, in bytes.
     pub byte_offset: u64,
-    /// Bytes up to the next sample.
+    /// Bytes from the beginning of the sample to the next sample.
     pub byte_size: u64,
     /// The parts in the order of the archive, at most [`MAX_PARTS`].
     pub parts: Vec<BrowsePart>,
-    /// A defect of the sample that was found while listing it.
+    /// A defect of the sample that was found when it was listed.
     pub defect: Option<Arc<str>>,
 }
 
 impl BrowseSample {
-    /// Creates a row of which only the defect is known.
+    /// Creates a row for a sample of which only the defect is known.
     fn broken(at: SampleAt, why: impl Into<Arc<str>>) -> Self {
         Self { at, key: Arc::from(""), byte_offset: 0, byte_size: 0, parts: Vec::new(), defect: Some(why.into()) }
     }
-    /// Adds a defect unless there is one already.
+    /// Sets the defect, unless the row already has one.
     fn set_defect(&mut self, why: impl Into<Arc<str>>) {
         self.defect.get_or_insert_with(|| why.into());
     }
 }
 
-/// The fields that a visit of all samples of a group fills; fewer fields make it faster.
+/// The fields that a visit of all samples of a group fills; with fewer fields, the visit is faster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VisitFields {
     /// Fill [`VisitedSample::key`].
@@ -119,47 +119,47 @@ pub struct VisitFields {
 pub struct VisitedSample<'a> {
     /// Position in the group.
     pub index: u64,
-    /// The sample's key.
+    /// Key of the sample.
     pub key: &'a str,
-    /// Bytes up to the next sample.
+    /// Bytes from the beginning of the sample to the next sample.
     pub byte_size: u64,
     /// Names of the sample's parts.
     pub parts: &'a [&'a str],
 }
 
-/// Takes the samples of a visit until it returns false.
+/// Callback that receives the samples of a visit until it returns false.
 pub type Visitor<'a> = &'a mut dyn FnMut(VisitedSample<'_>) -> bool;
 
 /// A file with samples.
 #[derive(Clone, Debug)]
 pub struct SamplesFile {
-    /// Its path.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Whether parts are ranges of its bytes; otherwise they are decoded from it.
+    /// Whether parts are ranges of the bytes of the file; otherwise they are decoded from it.
     pub is_plain: bool,
-    /// The file next to it that says where they are.
+    /// The index file next to it with the locations of the samples.
     pub index: Option<PathBuf>,
 }
 
-/// A data set that can be browsed. All methods but [`kind`](Self::kind), [`root`](Self::root), [`group_word`](Self::group_word) and
-/// [`groups`](Self::groups) or say that they never wait may read from storage and must run on a worker.
+/// A data set that can be browsed. Methods may read from storage and must run on a worker, except [`kind`](Self::kind),
+/// [`root`](Self::root), [`group_word`](Self::group_word), [`groups`](Self::groups), and those documented as never waiting.
 pub trait Catalog: Send + Sync {
     /// Returns the kind of data set.
     fn kind(&self) -> DatasetKind;
 
-    /// Returns the folder, or the JSONL file.
+    /// Returns the path of the data set: a folder or a file.
     fn root(&self) -> &Path;
 
-    /// Returns the word for a group: `shard`, `file` or `folder`.
+    /// Returns the noun for a group: `shard`, `file` or `folder`.
     fn group_word(&self) -> &'static str;
 
     /// Returns the groups known so far. Never waits.
     fn groups(&self) -> Arc<Groups>;
 
-    /// Makes a group the next one to be scanned. Never waits.
+    /// Makes the scan continue with this group. Never waits.
     fn prefer(&self, _group: u32) {}
 
-    /// Lets all groups be scanned, also those that are far from what is in view. Never waits.
+    /// Allows the scan of all groups, including those far from the samples in view. Never waits.
     fn scan_all(&self) {}
 
     /// Whether the scan waits for a group to be [preferred](Self::prefer). Never waits.
@@ -167,41 +167,41 @@ pub trait Catalog: Send + Sync {
         false
     }
 
-    /// Returns up to `count` samples from `from` on, across groups. Returns fewer where the data set ends, or where the scan has not yet
-    /// advanced further. Every counted sample gets a row; one that cannot be read has a defect.
+    /// Returns up to `count` samples from `from` on, across groups. Returns fewer at the end of the data set, or at the position that the
+    /// scan has reached. Every counted sample has a row; a sample that cannot be read has a row with a defect.
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>>;
 
-    /// Returns up to `limit` bytes of a part from `from` on; empty after its end. Never allocates more memory than the file can fill.
+    /// Returns up to `limit` bytes of a part from `from` on; empty after its end. Never allocates more memory than the size of the file.
     fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>>;
 
-    /// Passes samples with a matching key to `found` until it returns false. With an index of keys, matches of a prefix are found at once
-    /// and in the order of their keys; otherwise in the order of the data set.
+    /// Passes samples with a matching key to `found` until it returns false. With an index of keys, samples that match a prefix are found
+    /// at once and in the order of their keys; otherwise in the order of the data set.
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
         find_by_visits(self, query, cancel, found)
     }
 
-    /// Returns the sample of exactly this key, in the group of this name when one is given. `None` when there is none.
+    /// Returns the sample with exactly this key, in the group with this name if one is given; `None` if there is no such sample.
     fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
         locate_by_visits(self, group, key, cancel)
     }
 
-    /// Whether [`keys_from`](Self::keys_from) knows the keys. Never waits.
+    /// Whether [`keys_from`](Self::keys_from) can list the keys. Never waits.
     fn has_key_order(&self) -> bool {
         false
     }
 
-    /// Passes the samples in the order of the bytes of their keys, whole, to `take` until it returns false: from the first key that is at
-    /// least `from` on. Passes none where keys have no index.
+    /// Passes samples with their whole keys to `take` until it returns false, in the byte order of the keys, starting at the first key that
+    /// is at least `from`. Passes no samples if the keys have no index.
     fn keys_from(&self, _from: &str, _cancel: &Cancel, _take: &mut dyn FnMut(&str, SampleAt) -> bool) -> Outcome<()> {
         Ok(())
     }
 
-    /// Whether the index of keys rules out that samples have the same key.
+    /// Whether the index of keys guarantees that no two samples have the same key.
     fn has_unique_keys(&self, _cancel: &Cancel) -> Outcome<bool> {
         Ok(false)
     }
 
-    /// Returns the offset of a line, counted from 1, in a file of lines; `None` where there are no lines, or fewer.
+    /// Returns the offset of a line, counted from 1, in a file of lines; `None` if the data set is no such file, or has fewer lines.
     fn line_start(&self, _line: u64, _cancel: &Cancel) -> Outcome<Option<u64>> {
         Ok(None)
     }
@@ -211,32 +211,33 @@ pub trait Catalog: Send + Sync {
         Arc::default()
     }
 
-    /// Returns the rows of tables that cannot be shown, of files that state nothing of their rows. Reads these again.
+    /// Returns the rows of tables that cannot be shown. Files that do not describe their rows are read again for this.
     fn row_problems(&self, _cancel: &Cancel) -> Outcome<Vec<Problem>> {
         Ok(Vec::new())
     }
 
-    /// Returns what the index of the data set says about a sample; `None` where it has no row, or there is no index.
+    /// Returns the row of a sample in the index of the data set; `None` if there is no row or no index.
     fn indexed(&self, _at: SampleAt, _cancel: &Cancel) -> Outcome<Option<BrowseSample>> {
         Ok(None)
     }
 
-    /// Returns the data set as packed tokens; `None` where it is not of that kind.
+    /// Returns the data set as packed tokens; `None` for data sets of other kinds.
     fn tokens(&self) -> Option<&tokens::TokenSet> {
         None
     }
 
-    /// Returns the shard of a group, as it was found or by its name; `None` where groups are not shards.
+    /// Returns the shard of a group, as it was found or by its name; `None` if groups are not shards.
     fn shard(&self, _group: u32) -> Outcome<Option<Shard>> {
         Ok(None)
     }
 
-    /// Returns the file that the samples of a group are in; `None` where each is a file of its own.
+    /// Returns the file that contains the samples of a group; `None` if each sample is a separate file.
     fn file_of(&self, group: u32) -> Outcome<Option<SamplesFile>> {
         Ok(self.shard(group)?.map(|shard| SamplesFile { path: shard.path, is_plain: !shard.is_tgz, index: None }))
     }
 
-    /// Describes how the file of a group, which is in state `now`, differs from the one whose samples are listed; `None` if that is not known.
+    /// Describes how the file of a group, whose current state is `now`, differs from the file whose samples are listed; `None` if that is
+    /// unknown.
     fn change_of(&self, _group: u32, _now: FileStamp) -> Option<String> {
         None
     }
@@ -245,23 +246,23 @@ pub trait Catalog: Send + Sync {
     fn visit(&self, group: u32, wanted: VisitFields, cancel: &Cancel, take: Visitor<'_>) -> Outcome<()>;
 }
 
-/// Work that fills a catalog while it is viewed. It ends when it is done, when it is cancelled, or when the catalog is dropped.
+/// Work that fills a catalog while it is viewed. It ends when it is complete, when it is cancelled, or when the catalog is dropped.
 pub type Background = Box<dyn FnOnce(&Cancel) + Send>;
 
-/// A catalog that was just opened, and its background work.
+/// A new catalog, and its background work.
 pub struct OpenedCatalog {
     /// The catalog, usable at once.
     pub catalog: Arc<dyn Catalog>,
-    /// Stops the background work; the catalog cancels it when it is dropped.
+    /// Stops the background work; cancelled when the catalog is dropped.
     pub stop: Cancel,
-    /// Work for the caller to run on threads.
+    /// Tasks that the caller must run on threads.
     pub background: Vec<Background>,
 }
 
-/// The note on a compressed shard.
+/// Note on a compressed shard.
 const COMPRESSED_NOTE: &str = "compressed: it can be read, slowly, and the loader cannot read it";
 
-/// Collects a window across groups. `fetch` returns rows of one group, given first position and count.
+/// Collects a window across groups. `fetch` returns rows of one group, given the first position and the count.
 fn over_groups(
     groups: &Groups,
     from: SampleAt,
@@ -282,7 +283,7 @@ fn over_groups(
     Ok(window)
 }
 
-/// Returns the rows; where a shard cannot be read, rows with that defect, so that the list continues after it.
+/// Returns the rows; for a shard that cannot be read, rows with that defect, so that the list continues after it.
 fn or_defects(window: Outcome<Vec<BrowseSample>>, group: u32, first: u64, count: u64) -> Outcome<Vec<BrowseSample>> {
     match window {
         Err(failure) if !failure.is_cancelled() => {
@@ -352,8 +353,8 @@ fn locate_by_visits<C: Catalog + ?Sized>(
     Ok(found)
 }
 
-/// Implements [`Catalog::visit`] for `total` rows whose keys are their numbers. `sizes` returns the sizes of rows, of at most `step` at a
-/// time, given the first one and their number.
+/// Implements [`Catalog::visit`] for `total` rows whose keys are their numbers. `sizes` returns the sizes of up to `step` rows, given the
+/// first row and their number.
 fn visit_numbered(
     (total, step): (u64, usize),
     parts: &[&str],
@@ -384,7 +385,7 @@ fn visit_numbered(
     Ok(())
 }
 
-/// Ends the background work of a catalog when the catalog is dropped.
+/// Guard that ends the background work of a catalog when the catalog is dropped.
 struct StopOnDrop(Cancel);
 
 impl Drop for StopOnDrop {
@@ -393,7 +394,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Returns bytes of a part that is a file of its own, or a line of one. The size of the file is checked before memory is allocated.
+/// Returns bytes of a part that is a whole file, or a line of a file. The size of the file is checked before memory is allocated.
 fn read_in_file(path: &Path, offset: u64, size: u64, from: u64, limit: usize) -> Outcome<Vec<u8>> {
     read_in(&open_cached(path)?, offset, size, from, limit)
 }
@@ -416,7 +417,8 @@ fn read_in(file: &ReadFile, offset: u64, size: u64, from: u64, limit: usize) -> 
     Ok(bytes)
 }
 
-/// Returns bytes of a part in a shard. Offset and size are unverified: the size of the file is checked before memory is allocated.
+/// Returns bytes of a part in a shard. The offset and the size are unverified, so the size of the file is checked before memory is
+/// allocated.
 fn read_in_shard(shard: &Shard, part: Option<&BrowsePart>, from: u64, limit: usize) -> Outcome<Vec<u8>> {
     let Some(part) = part else {
         return Err(Failure::usage("reading a part", "the sample has no such part").on(Subject::shard(&shard.name)));
@@ -428,7 +430,7 @@ fn read_in_shard(shard: &Shard, part: Option<&BrowsePart>, from: u64, limit: usi
     contents::read_part(shard, part.byte_offset.saturating_add(from), left, limit)
 }
 
-/// Returns the beginning of a name, cut between characters.
+/// Returns the beginning of a name up to the length limit, without cutting a character.
 fn clipped(name: &str) -> &str {
     if name.len() <= MAX_NAME_BYTES {
         return name;

@@ -1,4 +1,4 @@
-//! Compares the headers of an archive for a sample with what each index says, and lists the differences.
+//! Compares the headers of an archive for a sample with the offsets in each index, and lists the differences.
 
 use super::{BrowsePart, BrowseSample, Catalog};
 use gristmill_core::{Cancel, Failure, Outcome, Shard};
@@ -10,7 +10,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The most entries of one sample that are shown.
+/// Maximum number of shown entries of one sample.
 const MAX_ENTRIES: usize = 256;
 /// Size of a header block in bytes.
 const TAR_BLOCK_BYTES: usize = 512;
@@ -20,9 +20,9 @@ const TAR_BLOCK_BYTES: usize = 512;
 pub struct SpanClaim {
     /// The source: `index.sqlite`, the name of the `.tar.idx`, `tar headers`, `.jsonl.idx`, `the file`.
     pub source: Arc<str>,
-    /// First byte and end; `None` when the source has no location.
+    /// First byte and end; `None` if the source does not contain the sample.
     pub span: Option<(u64, u64)>,
-    /// Why there is no location, or a remark about it.
+    /// Reason why there is no location, or a remark about it.
     pub note: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct SpanClaim {
 pub struct HeaderView {
     /// Offset in the archive in bytes.
     pub offset: u64,
-    /// The bytes: 512, fewer at the end of a truncated file.
+    /// The bytes of the block: 512, fewer at the end of a truncated file.
     pub bytes: Vec<u8>,
     /// The bytes decoded field by field.
     pub fields: Vec<HeaderField>,
@@ -40,7 +40,7 @@ pub struct HeaderView {
 /// One entry of the archive, with the row that refers to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryView {
-    /// The full name, raw, invalid UTF-8 replaced.
+    /// The full name, raw, with invalid UTF-8 replaced.
     pub name: String,
     /// Offset of the first header block that belongs to the entry.
     pub offset: u64,
@@ -50,13 +50,13 @@ pub struct EntryView {
     pub size: u64,
     /// The part name derived from the entry's name; `None` for entries that are skipped.
     pub part: Option<String>,
-    /// The header blocks: the first one, and the entry's own where a long name or pax records precede it.
+    /// The header blocks: the first one, and the header of the entry itself if a long name or pax records precede it.
     pub headers: Vec<HeaderView>,
     /// The row of `sample_parts` that refers to this entry.
     pub row: Option<BrowsePart>,
 }
 
-/// Everything known about the location of one sample.
+/// All known facts about the location of one sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OffsetView {
     /// Relative name of the shard or file.
@@ -71,12 +71,12 @@ pub struct OffsetView {
     pub entries: Vec<EntryView>,
     /// Rows of parts at whose offset no entry begins.
     pub lost_rows: Vec<BrowsePart>,
-    /// The differences, one sentence each; empty when everything agrees. Names are raw.
+    /// The differences, one sentence each; empty if all sources agree. Names are raw.
     pub disagreements: Vec<String>,
 }
 
-/// Views the location of a sample. Files with wrong contents, truncated or missing files are reported in the view; an error means that the
-/// shard itself cannot be opened, or cancellation.
+/// Returns the view of a sample's location. Missing, truncated and wrong files are reported in the view. An error means that the shard
+/// itself cannot be opened, or a cancellation.
 pub fn view(catalog: &dyn Catalog, sample: &BrowseSample, cancel: &Cancel) -> Outcome<OffsetView> {
     cancel.check()?;
     let Some(shard) = catalog.shard(sample.at.group)? else { return Ok(loose(catalog, sample)) };
@@ -97,7 +97,7 @@ pub fn view(catalog: &dyn Catalog, sample: &BrowseSample, cancel: &Cancel) -> Ou
     Ok(view)
 }
 
-/// Returns the view of a line or a file, which has only a location.
+/// Returns the view of a line or a file, which only has a location.
 fn loose(catalog: &dyn Catalog, sample: &BrowseSample) -> OffsetView {
     let groups = catalog.groups();
     let group = groups.group(sample.at.group);
@@ -167,7 +167,7 @@ impl OffsetView {
         }
     }
 
-    /// Assigns each part row to the entry at whose content it points.
+    /// Assigns each part row to the entry at whose content its offset points.
     fn match_rows(&mut self, row: Option<&BrowseSample>) {
         let Some(row) = row else { return };
         for part in &row.parts {
@@ -207,7 +207,7 @@ impl OffsetView {
         self.disagreements.append(&mut found);
     }
 
-    /// Compares what each source says about the whole sample with the entries found.
+    /// Compares the location of the whole sample in each source with the entries found.
     fn compare(&mut self, sample: &BrowseSample) {
         let parts = || self.entries.iter().filter(|entry| entry.part.is_some());
         let end = parts().next_back().map(|entry| {
@@ -229,7 +229,7 @@ impl OffsetView {
         }
         let claim = |at: usize| self.claims.get(at).and_then(|claim| claim.span);
         if let (Some(rows), Some(idx)) = (claim(0), claim(1)) {
-            // Entry 0 of the file may have any value: the loader uses 0.
+            // The first offset in the `.tar.idx` may have any value, because the loader uses 0.
             if rows.0 != idx.0 && sample.at.index > 0 {
                 spoken.push(format!("index.sqlite says it begins at {}, the offset file {}", rows.0, idx.0));
             }

@@ -1,20 +1,20 @@
-//! Very long lists in little memory: offsets of samples (about two bytes each) and names of files (about four).
+//! Compact lists: offsets of samples (about two bytes each) and names of files (about four bytes each).
 
 use std::sync::Arc;
 
-/// Entries between two positions with random access.
+/// Entries between two marks, which allow random access.
 const ENTRIES_PER_MARK: u64 = 64;
 /// Bytes allocated at a time.
 const CHUNK_BYTES: usize = 64 << 10;
-/// The longest encoding of one stride of offsets in bytes.
+/// Maximum encoded size of the offsets between two marks, in bytes.
 const MAX_STRIDE_BYTES: usize = ENTRIES_PER_MARK as usize * 10;
 
-/// Bytes in separate chunks, so that growing copies nothing.
+/// Bytes in separate chunks, so that growing does not copy existing bytes.
 #[derive(Clone, Debug, Default)]
 struct ChunkedBytes(Vec<Vec<u8>>);
 
 impl ChunkedBytes {
-    /// Returns a position (chunk and offset in it) with `room` free bytes in one chunk.
+    /// Returns a position (chunk and offset in it) with `room` free bytes in the same chunk.
     fn place(&mut self, room: usize) -> (u32, u32) {
         if self.0.last().is_none_or(|last| last.len() + room > CHUNK_BYTES) {
             if let Some(last) = self.0.last_mut() {
@@ -41,7 +41,7 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Removes a number from the front and returns it; 0 where there is none.
+/// Removes a number from the front and returns it; 0 if there is none.
 fn take_varint(bytes: &mut &[u8]) -> u64 {
     let (mut value, mut shift) = (0u64, 0);
     while let Some((&byte, rest)) = bytes.split_first() {
@@ -68,12 +68,12 @@ pub(super) struct PackedOffsets {
 }
 
 impl PackedOffsets {
-    /// Creates an empty list of multiples of `unit`, which is not 0.
+    /// Creates an empty list of multiples of `unit`, which must not be 0.
     pub(super) fn new(unit: u64) -> Self {
         Self { unit: unit.max(1), ..Self::default() }
     }
 
-    /// Adds the next sample: its offset and its end so far.
+    /// Adds the next sample, with its offset and its current end.
     pub(super) fn push(&mut self, offset: u64, end: u64) {
         if self.len.is_multiple_of(ENTRIES_PER_MARK) {
             let place = self.pieces.place(MAX_STRIDE_BYTES);
@@ -140,7 +140,7 @@ impl PackedOffsets {
         spans
     }
 
-    /// Returns the sample that contains an offset; `None` before the first one.
+    /// Returns the number of the sample that contains an offset; `None` for an offset before the first sample.
     pub(super) fn holding(&self, offset: u64) -> Option<u64> {
         let stride = self.marks.partition_point(|mark| mark.0 <= offset).checked_sub(1)?;
         let mut index = stride as u64 * ENTRIES_PER_MARK;
@@ -155,14 +155,14 @@ impl PackedOffsets {
         found
     }
 
-    /// Returns the memory used in bytes.
+    /// Returns the memory used, in bytes.
     #[cfg(test)]
     fn memory(&self) -> usize {
         self.pieces.0.iter().map(Vec::capacity).sum::<usize>() + self.marks.capacity() * 16
     }
 }
 
-/// Names in order, each stored as its difference from the one before it.
+/// Names in order, each stored as its difference from the previous name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedNames {
     pieces: ChunkedBytes,
@@ -171,7 +171,7 @@ pub(super) struct PackedNames {
 }
 
 impl PackedNames {
-    /// Packs names.
+    /// Packs the names.
     pub(super) fn new<'a>(names: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut packed = Self::default();
         let mut before: Vec<u8> = Vec::new();

@@ -6,29 +6,29 @@ use gristmill_storage::files;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Samples that are listed at a time while one is looked for.
+/// Samples that are listed at a time during the search for one sample.
 const WINDOW: usize = 256;
 
 /// The location of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubjectLocation {
-    /// The subject is a sample, or is in one.
+    /// The subject is a sample, or inside a sample.
     Sample {
         /// The location of the sample.
         at: SampleAt,
         /// The sample's key, raw.
         key: Arc<str>,
     },
-    /// The subject is between samples or after the last one; this is the sample before it.
+    /// The subject is between samples or after the last one; contains the location of the preceding sample.
     Near(SampleAt),
     /// The subject is at an unknown position in this group.
     Group(u32),
-    /// The subject is not in the data set, as far as the data set is known yet.
+    /// The subject was not found in the part of the data set that is known so far.
     Unknown,
 }
 
 impl SubjectLocation {
-    /// Returns the sample to show; for a group its first one.
+    /// Returns the sample to show; for a group, its first sample.
     pub fn sample(&self, catalog: &dyn Catalog) -> Option<SampleAt> {
         match self {
             Self::Sample { at, .. } | Self::Near(at) => Some(*at),
@@ -41,8 +41,8 @@ impl SubjectLocation {
     }
 }
 
-/// Finds the subject of a problem: by its shard and key (of a sample, or of an entry of one), by a byte of its shard or file, or by its
-/// line. A path is that of the data set, or of a file in its folder.
+/// Finds the subject of a problem: by its shard and the key of a sample or the name of an entry, by an offset in its shard or file, or by
+/// its line. A path must be that of the data set, or of a file in its folder.
 pub fn place_of(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Outcome<SubjectLocation> {
     if let (Some(path), None) = (&subject.path, &subject.shard) {
         return in_file(catalog, Path::new(path), subject, cancel);
@@ -62,7 +62,7 @@ pub fn place_of(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Ou
     }
 }
 
-/// Finds a sample that the tables do not have by its key, as one of a key that is repeated.
+/// Finds a sample by its key that has no row in the tables, as another sample has the same key.
 fn without_row(catalog: &dyn Catalog, group: u32, key: &str, cancel: &Cancel) -> Outcome<SubjectLocation> {
     let (mut start, count) = (0, catalog.groups().group(group).map_or(0, |group| group.samples));
     while start < count {
@@ -79,7 +79,7 @@ fn without_row(catalog: &dyn Catalog, group: u32, key: &str, cancel: &Cancel) ->
     Ok(SubjectLocation::Group(group))
 }
 
-/// Finds a file that is the data set, or is in its folder.
+/// Finds a file that is the data set itself, or is in its folder.
 fn in_file(catalog: &dyn Catalog, path: &Path, subject: &Subject, cancel: &Cancel) -> Outcome<SubjectLocation> {
     let (root, path) = (absolute(catalog.root()), absolute(path));
     if root != path {

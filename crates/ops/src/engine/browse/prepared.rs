@@ -1,5 +1,5 @@
-//! A prepared WebDataset: counts from `.info.json`, rows from `index.sqlite`, and from `.tar.idx` and the headers of the tar where a sample
-//! has no row.
+//! A prepared WebDataset: counts from `.info.json`, rows from `index.sqlite`; for a sample without a row, from `.tar.idx` and the headers
+//! of the tar.
 
 use super::rows::TableQuery;
 use super::{
@@ -25,13 +25,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 const ACTIVITY: &str = "looking at the data set";
-/// The most idle connections that are kept for reuse.
+/// Limit of idle connections in the pool.
 const MAX_KEPT_CONNECTIONS: usize = 4;
-/// Size of a database in a store up to which opening waits for its copy, and up to which it is copied although nothing needs it yet, in bytes.
+/// Size of a database in a store, in bytes, up to which opening waits for its copy, and up to which it is copied although no operation needs
+/// it yet.
 const MAX_AWAITED_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 4 << 20 };
 const MAX_EAGER_BYTES: u64 = 256 << 20;
 
-/// Opens the small files; the shards are examined in the background.
+/// Opens the small files; the shards are checked in the background.
 pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
     let Some(info) = Info::read_cached(root)? else {
         return Err(Failure::data(ACTIVITY, "it is no longer prepared").on(Subject::path(root)));
@@ -77,15 +78,16 @@ pub(crate) fn open(root: &Path) -> Outcome<OpenedCatalog> {
     Ok(OpenedCatalog { catalog, stop, background })
 }
 
-/// Where the tables of samples are.
+/// Location of the tables of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum TableLocation {
-    /// There are none: samples are read from the shards.
+    /// There are no tables, so samples are read from the shards.
     NotOpen,
-    /// On this machine.
+    /// The tables are on this machine.
     Hand,
-    /// In a store: windows are read from the shards, and keys are looked up by pages. What needs all rows copies them.
+    /// The tables are in a store: windows are read from the shards, and keys are looked up page by page. Operations that need all rows copy
+    /// the tables.
     Store,
 }
 
@@ -95,17 +97,17 @@ struct PreparedCatalog {
     groups: Arc<Mutex<Arc<Groups>>>,
     database: PathBuf,
     database_stamp: Option<FileStamp>,
-    /// A [`TableLocation`].
+    /// The location of the tables, as the number of a [`TableLocation`].
     tables_at: AtomicU8,
     pool: Mutex<Vec<Tables>>,
-    /// The states in which shards were indexed, loaded on first use.
+    /// The states of the shards when they were indexed, loaded on first use.
     indexed: OnceLock<IndexedShards>,
-    /// The tables while they are in a store; `None` if only SQLite can read them.
+    /// The pages of the tables while they are in a store; `None` if only SQLite can read the tables.
     pages: OnceLock<Option<KeyPages>>,
     _stop: StopOnDrop,
 }
 
-/// Determines the size of every shard, and which of them cannot be read or have changed.
+/// Determines the size of every shard, and which shards cannot be read or have changed.
 fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
     let current = || Arc::clone(&state.lock().unwrap_or_else(PoisonError::into_inner));
     let indexed = IndexedShards::read(root, MAX_REPORT_BYTES);
@@ -133,7 +135,7 @@ fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
     *state.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
 }
 
-/// Returns a shard by its relative name, which may come from a file: a name that leads out of the data set is refused.
+/// Returns a shard by its relative name. The name may come from a file, so a name that leads out of the data set is refused.
 pub(crate) fn shard_named(root: &Path, name: &str) -> Outcome<Shard> {
     let inside = |c| matches!(c, Component::Normal(_));
     if name.is_empty() || !Path::new(name).components().all(inside) {
@@ -156,7 +158,7 @@ impl PreparedCatalog {
         self.tables_at() != TableLocation::NotOpen
     }
 
-    /// Opens the tables, which copies those of a store. A database without them has only media metadata.
+    /// Opens the tables; tables in a store are copied first. A database without tables of samples contains only media metadata.
     fn fetch_tables(&self) {
         let at = match self.check_out(&Cancel::default()) {
             Ok(tables) => {
@@ -165,7 +167,7 @@ impl PreparedCatalog {
             }
             // The database has only media metadata.
             Err(failure) if failure.class == ExitClass::Data || !is_remote(&self.database) => TableLocation::NotOpen,
-            // The next query retries, and reports the failure.
+            // The next query tries again, and reports the failure.
             Err(_) => return,
         };
         self.tables_at.store(at as u8, Ordering::Relaxed);
@@ -196,8 +198,8 @@ impl PreparedCatalog {
         Err(failure.on(Subject::path(&self.database)).with_hint("open the data set again"))
     }
 
-    /// Passes keys from one on, with their locations, to `take` until it returns false, if the tables are in a store and can be read by pages.
-    /// Returns whether they can.
+    /// If the tables are in a store and can be read page by page, passes keys from a given key on, with their locations, to `take` until it
+    /// returns false. Returns whether the tables can be read this way.
     fn keys_by_pages(
         &self,
         from: &str,
@@ -213,7 +215,7 @@ impl PreparedCatalog {
             None => {
                 self.check_unchanged()?;
                 let opened = match KeyPages::open(&self.database) {
-                    // SQLite reports what is damaged.
+                    // Damage is reported by SQLite, which reads the tables instead.
                     Err(failure) if failure.class == ExitClass::Data => None,
                     opened => opened?,
                 };
@@ -254,7 +256,7 @@ impl PreparedCatalog {
     /// Reads the beginning of a part together with the header before it.
     ///
     /// # Errors
-    /// The header is that of something else.
+    /// The header does not belong to the part.
     fn read_with_header(
         &self,
         shard: &Shard,
@@ -277,7 +279,7 @@ impl PreparedCatalog {
         }
     }
 
-    /// Returns rows of one shard. Samples without a row are read from the headers at the offsets of `.tar.idx`.
+    /// Returns rows of one shard. Samples without a row are read from the headers at the offsets in `.tar.idx`.
     fn window(&self, group: u32, first: u64, count: u64, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         let rows = match self.tables_at() == TableLocation::Hand {
             true => self.query(cancel, |asking| asking.window(group, first, count))?,
@@ -301,7 +303,7 @@ impl PreparedCatalog {
         let shard = self.shard_of(group)?;
         let idx = TarIdx::of(open_cached(&self.root.join(shard.index_name()))?)?;
         let mut spans = idx.spans(first, count)?;
-        // The loader assumes that the first sample begins at byte 0, whatever the file says.
+        // The loader assumes that the first sample begins at byte 0, whatever offset the file contains.
         if let (0, Some(span)) = (first, spans.first_mut()) {
             span.0 = 0;
         }

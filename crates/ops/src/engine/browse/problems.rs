@@ -1,5 +1,5 @@
-//! Samples with problems, in the order of the data set: those of the last run's report, those that the scan found, and those met while
-//! browsing.
+//! Samples with problems, in the order of the data set: problems in the report of the last run, problems found by the scan, and problems
+//! found while browsing.
 
 use super::places::{place_of, SubjectLocation};
 use super::{BrowseSample, Catalog, SampleAt};
@@ -11,9 +11,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The largest report that is read, in bytes.
+/// Limit of the size of a report, in bytes.
 const MAX_REPORT_BYTES: u64 = 1 << 28;
-/// The most problems that are kept.
+/// Limit of recorded problems.
 pub const MAX_PROBLEMS: usize = 1_000_000;
 
 /// The problem of one sample.
@@ -21,26 +21,26 @@ pub const MAX_PROBLEMS: usize = 1_000_000;
 pub struct SampleProblem {
     /// The kind of problem.
     pub kind: ProblemKind,
-    /// The key of the sample, raw; `None` when it was not known when the problem was found.
+    /// The key of the sample, raw; `None` if it was unknown when the problem was found.
     pub key: Option<Arc<str>>,
     /// The problem's message. Raw.
     pub why: Arc<str>,
 }
 
 impl SampleProblem {
-    /// Creates a problem of a sample whose key is not known.
+    /// Creates a problem of a sample whose key is unknown.
     pub fn new(kind: ProblemKind, why: impl Into<Arc<str>>) -> Self {
         Self { kind, key: None, why: why.into() }
     }
 }
 
-/// The samples with problems; each has the first problem that was found there.
+/// The samples with problems; for each sample, the first problem that was found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProblemList {
     places: BTreeMap<SampleAt, SampleProblem>,
-    /// Reported problems that do not concern a sample but a whole shard or the plan.
+    /// Reported problems that concern a whole shard or the plan instead of a sample.
     others: Vec<Arc<Problem>>,
-    /// Whether some problems were not kept.
+    /// Whether some problems were discarded because of the limit.
     is_cut: bool,
 }
 
@@ -50,12 +50,12 @@ impl ProblemList {
         self.places.len()
     }
 
-    /// Whether no sample has one.
+    /// Whether no sample has a problem.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Adds a problem that does not concern a sample, up to the maximum number of them.
+    /// Adds a problem that does not concern a sample, up to the limit.
     pub(super) fn add_other(&mut self, problem: Problem) {
         match self.others.len() < MAX_PROBLEMS {
             true => self.others.push(Arc::new(problem)),
@@ -83,18 +83,18 @@ impl ProblemList {
         &self.others
     }
 
-    /// Whether some problems were not kept.
+    /// Whether some problems were discarded because of the limit.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Returns the first sample with a problem after a sample.
+    /// Returns the next sample with a problem after `at`.
     pub fn after(&self, at: SampleAt) -> Option<SampleAt> {
         let later = (std::ops::Bound::Excluded(at), std::ops::Bound::Unbounded);
         self.places.range(later).next().map(|(at, _)| *at)
     }
 
-    /// Returns the last sample with a problem before a sample.
+    /// Returns the previous sample with a problem before `at`.
     pub fn before(&self, at: SampleAt) -> Option<SampleAt> {
         self.places.range(..at).next_back().map(|(at, _)| *at)
     }
@@ -112,7 +112,7 @@ impl ProblemList {
         true
     }
 
-    /// Adds the defects of a window of a data set of this kind; returns whether there was a new one.
+    /// Adds the defects of a window of a data set of this kind; returns whether any of them is new.
     pub fn add_defects(&mut self, window: &[BrowseSample], kind: DatasetKind) -> bool {
         let kind = match kind {
             kind if kind.has_loose_files() => ProblemKind::Unreadable,
@@ -133,7 +133,7 @@ impl ProblemList {
     /// Adds the problems of another list.
     pub fn merge(&mut self, other: &Self) {
         for (at, known) in other.iter() {
-            // A key that became known in the meantime is copied.
+            // Copies a key that became known in the meantime.
             match self.places.get_mut(&at) {
                 Some(here) if here.key.is_none() => here.key.clone_from(&known.key),
                 Some(_) => {}
@@ -142,7 +142,7 @@ impl ProblemList {
                 }
             }
         }
-        // These have one source: the report.
+        // These problems have a single source, the report, so they are copied only once.
         if self.others.is_empty() {
             self.others.clone_from(&other.others);
         }
@@ -150,7 +150,7 @@ impl ProblemList {
     }
 }
 
-/// The part of a report that is used here.
+/// The fields of a report that are read.
 #[derive(Deserialize)]
 struct Report {
     #[serde(default)]
@@ -167,7 +167,7 @@ struct ReportedResult {
 struct Reported {
     #[serde(default)]
     severity: String,
-    /// Kept as it is written: an unknown kind of a newer version must not make the report unreadable.
+    /// Not parsed further: an unknown kind of a newer version must not make the report unreadable.
     #[serde(default)]
     kind: serde_json::Value,
     #[serde(default)]
@@ -178,8 +178,8 @@ struct Reported {
     subject: Subject,
 }
 
-/// Returns the problems (not the notes) of the last run: those that its report lists, and those stored next to it. A report that is
-/// missing, or cannot be parsed, has none.
+/// Returns the problems of the last run, without notes: those listed in its report, and those stored next to it. Returns none if the report
+/// is missing or cannot be parsed.
 pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> {
     let mut list = ProblemList::default();
     let own = RunFolder::for_webdataset(catalog.root());

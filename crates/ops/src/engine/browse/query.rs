@@ -3,25 +3,26 @@
 use gristmill_core::{Failure, Outcome};
 use regex::{Regex, RegexBuilder};
 
-/// The most memory that a pattern may take, in bytes.
+/// Limit of the memory of a compiled pattern, in bytes.
 const PATTERN_BYTES: usize = 4 << 20;
 
 /// A condition on a key.
 #[derive(Clone, Debug)]
 pub enum KeyQuery {
-    /// The key begins with this. Found at once where keys are indexed.
+    /// The key begins with this text. Found at once if the keys have an index.
     Prefix(String),
-    /// The key contains this.
+    /// The key contains this text.
     Substring(String),
     /// The pattern matches somewhere in the key.
     Regex(Regex),
 }
 
 impl KeyQuery {
-    /// Parses a query as a user types it: `^abc` matches keys that begin with `abc`, `/abc.*/` is a regular expression, anything else
-    /// matches keys that contain it. Case matters; `/(?i)abc/` ignores it. `\^abc` and `\/abc/` search for the character itself.
+    /// Parses a query as entered by a user: `^abc` matches keys that begin with `abc`, `/abc.*/` is a regular expression, any other text
+    /// matches keys that contain it. Matching is case-sensitive; `/(?i)abc/` ignores case. `\^abc` and `\/abc/` search for the character
+    /// itself.
     ///
-    /// A pattern that does not compile is a usage failure that says where.
+    /// A pattern that does not compile is a usage failure that names the position.
     pub fn parse(text: &str) -> Outcome<Self> {
         if let Some(prefix) = text.strip_prefix('^') {
             return Ok(Self::Prefix(prefix.to_owned()));

@@ -1,10 +1,10 @@
-//! Reproducible random samples: the same seed gives the same numbers for the same count of samples.
+//! Reproducible random samples: the same seed and number of samples give the same selection.
 
 use super::{Groups, Matches, SampleAt};
 use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Returns the `nth` number below `total` for a seed, all equally likely; `None` when `total` is 0.
+/// Returns the `nth` number below `total` for a seed, uniformly distributed; `None` if `total` is 0.
 pub fn number(seed: u64, nth: u64, total: u64) -> Option<u64> {
     if total == 0 {
         return None;
@@ -13,7 +13,7 @@ pub fn number(seed: u64, nth: u64, total: u64) -> Option<u64> {
     u64::try_from((u128::from(bits) * u128::from(total)) >> 64).ok()
 }
 
-/// Returns the `nth` random sample: of the matches, when a filter is set, else of all.
+/// Returns the `nth` random sample: of the matches if a filter is set, otherwise of all samples.
 pub fn sample(groups: &Groups, matches: Option<&Matches>, seed: u64, nth: u64) -> Option<SampleAt> {
     match matches {
         Some(matches) => matches.select(number(seed, nth, matches.total())?),
@@ -21,12 +21,12 @@ pub fn sample(groups: &Groups, matches: Option<&Matches>, seed: u64, nth: u64) -
     }
 }
 
-/// Returns up to `count` different random samples, in the order of drawing.
+/// Returns up to `count` distinct random samples, in the order of drawing.
 pub fn distinct(groups: &Groups, matches: Option<&Matches>, seed: u64, count: usize) -> Vec<SampleAt> {
     let total = matches.map_or_else(|| groups.total(), Matches::total);
     let count = usize::try_from(total).unwrap_or(usize::MAX).min(count);
     let (mut seen, mut found) = (HashSet::new(), Vec::new());
-    // When nearly all samples are requested, drawing takes long to hit the last ones; the rest is then taken in order.
+    // When nearly all samples are requested, the last ones are rarely drawn, so the remaining ones are then added in order.
     let draws = (count as u64).saturating_mul(20).saturating_add(100);
     let numbers = (0..draws).filter_map(|nth| number(seed, nth, total)).chain(0..total);
     for number in numbers {

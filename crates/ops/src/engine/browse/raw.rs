@@ -1,5 +1,5 @@
-//! A WebDataset that is not prepared: its shards are scanned while it is browsed, the shard in view first, and only the location of each
-//! sample is kept.
+//! A WebDataset that is not prepared. Its shards are scanned while it is browsed, the shard in view first. Only the location of each sample
+//! is stored.
 
 use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
@@ -18,19 +18,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Samples added at a time, and the time after which fewer are added: those of a store come slowly.
+/// Samples added at a time, and the time after which fewer are added, because samples of a store arrive slowly.
 const SAMPLES_PER_BATCH: usize = 256;
 const BATCH_TIME: Duration = Duration::from_millis(50);
-/// Concurrent scans: one long shard does not delay the one in view.
+/// Limit of concurrent scans; with several, a long shard does not delay the shard in view.
 const MAX_SCANS: usize = 2;
-/// The same for shards in a store, where scans mostly wait.
+/// Limit of concurrent scans of shards in a store, which mostly wait for responses.
 const MAX_STORE_SCANS: usize = 8;
-/// Bytes of the first shards in a store that are scanned before one is viewed.
+/// Size of the first shards in a store that are scanned although none is viewed, in bytes.
 const MAX_STORE_BYTES: u64 = 256 << 20;
-/// The most problems of one shard that are kept.
+/// Limit of recorded problems of one shard.
 const MAX_KEPT_PROBLEMS: usize = 1_000;
 
-/// Opens the folder, or the shards that a path names; those of a folder are searched for in the background.
+/// Opens the folder, or the shards named by a path. The shards of a folder are searched for in the background.
 pub(crate) fn open(root: &Path, named: Option<Vec<Shard>>) -> Outcome<OpenedCatalog> {
     let stop = Cancel::default();
     let shared = Arc::new(ShardIndex {
@@ -107,7 +107,7 @@ impl ShardIndex {
             bytes = bytes.saturating_add(shard.stamp.bytes);
             bytes <= MAX_STORE_BYTES
         };
-        // The first one is in view.
+        // At least the first shard, which is in view.
         let free =
             if is_remote(&self.root) { shards.iter().take_while(is_within).count().max(1) } else { shards.len() };
         let count = shards.len();
@@ -117,7 +117,7 @@ impl ShardIndex {
         self.turns.begin(count, free);
     }
 
-    /// Scans the shards that no other worker scans, until none is left.
+    /// Scans shards that no other worker scans, until all are assigned.
     fn scan_all(&self, cancel: &Cancel) {
         while let Some(group) = self.turns.next(cancel) {
             let Ok(shard) = self.shard(group) else {
@@ -156,7 +156,7 @@ impl ShardIndex {
         let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
         let list = Arc::make_mut(&mut problems);
         for (offset, known) in found {
-            // Damage may also be between samples; the sample before it is then the nearest.
+            // Damage between samples is assigned to the preceding sample.
             let index = offsets.holding(offset).or_else(|| offsets.len().checked_sub(1));
             match index {
                 Some(index) => {
@@ -196,7 +196,7 @@ impl ProblemSink for ShardFindings {
     }
 }
 
-/// Records where samples begin.
+/// Records the offsets of samples.
 struct OffsetSink<'a> {
     shard: &'a RawShard,
     group: u32,

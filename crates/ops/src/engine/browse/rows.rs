@@ -1,4 +1,4 @@
-//! Windows and visits from `index.sqlite`, whose rows may hold any value: a value of the wrong kind is a defect of one sample and does not
+//! Windows and visits from `index.sqlite`. Its rows may contain any value: a value of the wrong type is a defect of one sample and does not
 //! end the list.
 
 use super::{clipped, BrowsePart, BrowseSample, KeyQuery, SampleAt, VisitFields, VisitedSample, Visitor, MAX_PARTS};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Rows between two checks for cancellation.
 const PROGRESS_EVERY: u64 = 512;
-/// The most rows that are read for one window; a database may hold millions for one sample.
+/// Limit of rows that are read for one window; a damaged database may contain millions for one sample.
 const MAX_ROWS: u64 = 400_000;
 
 /// One query to the tables of one data set.
@@ -118,8 +118,8 @@ impl TableQuery<'_> {
         })
     }
 
-    /// Finds samples with a matching key. Those of a prefix are in the order of their keys, the others in the order of the table, which is
-    /// that of the data set when this program wrote it.
+    /// Finds samples with a matching key. Samples that match a prefix are in the order of their keys, others in the order of the table,
+    /// which is that of the data set if this program wrote it.
     pub(super) fn find(&self, query: &KeyQuery, take: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
         let columns = "SELECT tar_file_id, sample_index, sample_key FROM samples";
         let mut hand = |row: &Row<'_>, is_sure: bool| -> rusqlite::Result<bool> {
@@ -143,7 +143,7 @@ impl TableQuery<'_> {
         self.rows(columns, &[], |row| hand(row, false))
     }
 
-    /// Passes keys from one on, in their order, with their locations. Rows whose values are of the wrong kind are skipped.
+    /// Passes keys from `from` on with their locations, in order. Rows with values of the wrong type are skipped.
     pub(super) fn keys_from(&self, from: &str, take: &mut dyn FnMut(&str, SampleAt) -> bool) -> Outcome<()> {
         let sql =
             "SELECT tar_file_id, sample_index, sample_key FROM samples WHERE sample_key >= ?1 ORDER BY sample_key";
@@ -154,7 +154,7 @@ impl TableQuery<'_> {
         })
     }
 
-    /// Whether the table rules out that samples have the same key, as it does not in old databases.
+    /// Whether the table has a unique constraint on keys, which old databases lack.
     pub(super) fn has_unique_keys(&self) -> Outcome<bool> {
         let mut is_unique = false;
         let sql = "SELECT 1 FROM pragma_index_list('samples') AS list WHERE list.\"unique\" AND NOT list.partial \
@@ -166,7 +166,7 @@ impl TableQuery<'_> {
         Ok(is_unique)
     }
 
-    /// Returns the location of a key; in one shard, when it is given.
+    /// Returns the location of a key, in one shard if it is given.
     pub(super) fn locate(&self, group: Option<u32>, key: &str) -> Outcome<Option<SampleAt>> {
         let mut found = None;
         let sql = "SELECT tar_file_id, sample_index FROM samples WHERE sample_key = ?1";
@@ -179,7 +179,7 @@ impl TableQuery<'_> {
     }
 }
 
-/// Converts a number to SQLite's range; larger numbers become the largest one.
+/// Converts a number to SQLite's range; larger numbers become the maximum.
 pub(super) fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -204,7 +204,7 @@ fn place_of(row: &Row<'_>) -> rusqlite::Result<Option<SampleAt>> {
     Ok(group.zip(number(row.get_ref(1)?)).map(|(group, index)| SampleAt { group, index }))
 }
 
-/// Returns the smallest text after all texts that begin with `prefix`, by bytes; `None` when there is none.
+/// Returns the smallest text that is greater than all texts with the prefix `prefix`, by bytes; `None` if there is none.
 fn successor(prefix: &str) -> Option<String> {
     let mut chars: Vec<char> = prefix.chars().collect();
     while let Some(last) = chars.pop() {
@@ -240,7 +240,7 @@ fn sample_row(at: SampleAt, row: &Row<'_>) -> rusqlite::Result<BrowseSample> {
     Ok(sample)
 }
 
-/// A pool of part names: they repeat from sample to sample, so that one window shares their text.
+/// A pool of part names, which shares the text of repeated names within a window.
 #[derive(Default)]
 struct Names(Vec<Arc<str>>);
 
@@ -305,7 +305,7 @@ impl PartNames {
     }
 }
 
-/// The part rows of a shard, one row ahead of its sample rows.
+/// Iterator over the part rows of a shard, one row ahead of its sample rows.
 struct PartRows<'a> {
     rows: rusqlite::Rows<'a>,
     next: Option<(u64, String)>,
@@ -317,7 +317,7 @@ impl<'a> PartRows<'a> {
         Self { rows, next: None, is_over: false }
     }
 
-    /// Adds the parts of a sample; rows of earlier positions belong to no sample and are skipped.
+    /// Adds the parts of a sample. Rows of earlier positions belong to no sample and are skipped.
     fn collect(&mut self, index: u64, names: &mut PartNames) -> rusqlite::Result<()> {
         match self.next.take() {
             Some((at, name)) if at == index => names.push(&name),

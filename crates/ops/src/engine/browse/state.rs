@@ -1,11 +1,11 @@
-//! Groups that grow while they are viewed, and the order in which they are scanned.
+//! Groups whose counts grow while they are viewed, and the order in which they are scanned.
 
 use super::{Group, Groups};
 use gristmill_core::Cancel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between two published states.
+/// Minimum time between two published states.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The groups of a catalog whose scan is running.
@@ -49,7 +49,7 @@ impl GroupsState {
         Arc::clone(&self.inner().current)
     }
 
-    /// Sets all groups: name, bytes and note of each. A failure says why there are none.
+    /// Sets all groups: name, bytes and note of each. `failure` is the reason if there are none.
     pub(super) fn begin(&self, groups: impl Iterator<Item = (Arc<str>, u64, Option<Arc<str>>)>, failure: Option<&str>) {
         let mut inner = self.inner();
         inner.groups = groups.map(|(name, bytes, note)| blank(name, bytes, note)).collect();
@@ -61,7 +61,7 @@ impl GroupsState {
         inner.publish(true);
     }
 
-    /// Adds a group that is already counted.
+    /// Adds a group whose samples are already counted.
     pub(super) fn add(&self, name: Arc<str>, samples: u64, failure: Option<Arc<str>>) {
         let mut inner = self.inner();
         inner.groups.push(Group { samples, is_counted: true, ..blank(name, 0, failure) });
@@ -75,7 +75,7 @@ impl GroupsState {
         inner.publish(true);
     }
 
-    /// Sets the number of samples of a group known so far.
+    /// Sets the number of samples found in a group so far.
     pub(super) fn grow(&self, group: u32, samples: u64) {
         let mut inner = self.inner();
         if let Some(group) = inner.groups.get_mut(group as usize) {
@@ -110,13 +110,13 @@ pub(super) struct ScanQueue {
 
 #[derive(Default)]
 struct ScanQueueState {
-    /// Whether each group is assigned; `None` until the groups are known.
+    /// Whether each group is assigned to a worker; `None` until the groups are known.
     taken: Option<Vec<bool>>,
     first_left: usize,
-    /// Number of the first groups that are scanned without being preferred.
+    /// Number of groups at the beginning that are scanned without being preferred.
     free: usize,
     preferred: Option<u32>,
-    /// Groups that are being scanned.
+    /// Number of groups that are being scanned.
     running: usize,
     is_closed: bool,
 }
@@ -126,7 +126,8 @@ impl ScanQueue {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the number of groups. All of the first `free` ones are scanned, others when they, or one shortly before them, are preferred.
+    /// Sets the number of groups. The first `free` groups are all scanned; another group only if it, or a group shortly before it, is
+    /// preferred.
     pub(super) fn begin(&self, count: usize, free: usize) {
         let mut inner = self.inner();
         inner.taken = Some(vec![false; count]);
@@ -135,37 +136,37 @@ impl ScanQueue {
         self.changed.notify_all();
     }
 
-    /// Lets all groups be scanned.
+    /// Allows the scan of all groups.
     pub(super) fn free_all(&self) {
         self.inner().free = usize::MAX;
         self.changed.notify_all();
     }
 
-    /// States that the scan of a group has ended.
+    /// Records that the scan of a group has ended.
     pub(super) fn end_one(&self) {
         self.inner().running -= 1;
     }
 
-    /// Whether nothing is scanned until a group is preferred.
+    /// Whether no group is scanned until one is preferred.
     pub(super) fn is_idle(&self) -> bool {
         let inner = self.inner();
         inner.running == 0 && inner.taken.is_some() && inner.first_left >= inner.free
     }
 
-    /// Ends all waiting.
+    /// Ends the waiting of all workers.
     pub(super) fn close(&self) {
         self.inner().is_closed = true;
         self.changed.notify_all();
     }
 
-    /// Makes a group the next one to scan.
+    /// Makes a group the next one to be scanned.
     pub(super) fn prefer(&self, group: u32) {
         self.inner().preferred = Some(group);
         self.changed.notify_all();
     }
 
-    /// Returns the group to scan next; waits until the groups are known, and until one of those that are left is preferred. `None` when none is
-    /// left, or when cancelled.
+    /// Returns the group to scan next. Waits until the groups are known, and until a remaining group may be scanned. Returns `None` if none
+    /// remains, or when cancelled.
     pub(super) fn next(&self, cancel: &Cancel) -> Option<u32> {
         let mut inner = self.inner();
         loop {
@@ -201,7 +202,7 @@ mod tests {
         turns.prefer(2);
         assert_eq!(turns.next(&cancel), Some(2));
         let next = || turns.next(&cancel);
-        // Those after the preferred one, and then the others.
+        // The groups after the preferred one, and then the others.
         assert_eq!([next(), next(), next(), next(), next()], [Some(3), Some(4), Some(1), Some(5), None]);
         turns.prefer(77);
         assert_eq!(turns.next(&cancel), None);

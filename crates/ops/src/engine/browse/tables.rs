@@ -1,5 +1,5 @@
-//! Files whose documents are rows of a table, one or all in a folder: each file is a group, each row a sample with one part `json`. Files
-//! are opened in the background to count their rows; rows are decoded where they are viewed, some at a time.
+//! Tables, one file or all in a folder: each file is a group, each row a sample with one part `json`. Files are opened in the background to
+//! count their rows. Rows are decoded in chunks when they are viewed.
 
 use super::state::GroupsState;
 use super::{
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const ACTIVITY: &str = "reading the rows";
-/// Rows are decoded in chunks of about this size in bytes, of at most this many rows.
+/// Approximate size of a chunk of decoded rows in bytes, and maximum number of its rows.
 const CHUNK_BYTES: u64 = 2 << 20;
 const MAX_CHUNK_ROWS: u64 = 64;
-/// Maximum size of a chunk in bytes, but for a single row.
+/// Maximum size of a chunk in bytes, unless it is a single row.
 const MAX_CHUNK_BYTES: usize = 16 << 20;
-/// Maximum size of the decoded chunks that are kept, in bytes; the last one is kept whatever its size.
+/// Maximum size of the cached chunks, in bytes; the last used one is cached whatever its size.
 const MAX_KEPT_BYTES: usize = 64 << 20;
-/// Maximum number of files that are kept open.
+/// Maximum number of files held open.
 const MAX_OPEN_FILES: usize = 8;
 
 /// Opens a file, or the files of a folder.
@@ -52,19 +52,19 @@ struct TableFile {
 struct TableIndex {
     state: GroupsState,
     files: Vec<TableFile>,
-    /// What is missing or left out of a folder.
+    /// Files of the folder that are missing or not listed.
     problems: Arc<ProblemList>,
-    /// Open files, the last used one at the end.
+    /// Open files, the most recently used one at the end.
     opened: Mutex<VecDeque<(u32, Arc<dyn Table>)>>,
-    /// Decoded rows, the last used ones at the end.
+    /// Decoded rows, the most recently used chunk at the end.
     chunks: Mutex<VecDeque<Arc<Chunk>>>,
 }
 
-/// Decoded rows of a file that follow each other.
+/// Consecutive decoded rows of a file.
 struct Chunk {
     group: u32,
     first: u64,
-    /// Where each row ends in `bytes`, without its newline.
+    /// End of each row in `bytes`, without its newline.
     ends: Vec<usize>,
     bytes: Vec<u8>,
 }
@@ -91,7 +91,7 @@ impl TableIndex {
             }
             Ok(())
         };
-        // The only possible failure is a cancellation.
+        // The operation only fails when it is cancelled.
         _ = for_each_at_once(&groups, count, || ());
     }
 
@@ -112,7 +112,7 @@ impl TableIndex {
         Ok(table)
     }
 
-    /// Returns the chunk that a row is in.
+    /// Returns the chunk that contains a row.
     fn chunk(&self, group: u32, row: u64) -> Outcome<Arc<Chunk>> {
         let chunks = || self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(chunk) = take_cached(&mut chunks(), |chunk| chunk.group == group && chunk.row(row).is_some()) {
@@ -120,17 +120,17 @@ impl TableIndex {
         }
         let table = self.table(group)?;
         let step = (CHUNK_BYTES / table.row_bytes().max(1)).clamp(1, MAX_CHUNK_ROWS);
-        // Damage in one group does not hide the rows of others.
+        // A chunk does not cross the boundary of a row group, so that damage in one group does not hide rows of other groups.
         let rows = table.group_of(row);
         let mut first = row - (row.saturating_sub(rows.start) % step);
         let mut bytes = Vec::new();
         let appended = match table.json_rows(first..(first + step).min(rows.end), MAX_CHUNK_BYTES, &mut bytes) {
-            // The row that cannot be decoded is another one.
+            // The row that cannot be decoded is not the requested one.
             Err(failure) if first < row && !failure.is_cancelled() => 0,
             result => result?,
         };
         if first + appended <= row {
-            // The rows before it are larger than stated.
+            // The preceding rows are larger than stated and fill the chunk.
             first = row;
             bytes.clear();
             table.json_rows(row..row + 1, MAX_CHUNK_BYTES, &mut bytes)?;
@@ -198,7 +198,7 @@ impl Catalog for Tables {
     fn row_problems(&self, cancel: &Cancel) -> Outcome<Vec<Problem>> {
         let mut problems = Vec::new();
         for (group, _) in (0u32..).zip(&self.shared.files) {
-            // One that cannot be opened is the failure of its group.
+            // A file that cannot be opened is reported as the failure of its group.
             if let Ok(table) = self.shared.table(group) {
                 problems.append(&mut table.row_problems(cancel)?);
             }
@@ -213,7 +213,7 @@ impl Catalog for Tables {
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         over_groups(&self.groups(), from, count.min(super::MAX_ROWS), |group, first, count| {
             let mut window = Vec::new();
-            // Rows that cannot be decoded do not hide those before them.
+            // A row that cannot be decoded must not hide the rows before it.
             for row in first..first.saturating_add(count) {
                 cancel.check()?;
                 let sample = self.shared.row(group, row).map(|sample| vec![sample]);

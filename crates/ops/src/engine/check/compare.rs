@@ -15,7 +15,7 @@ use gristmill_storage::location::hint_for;
 use rusqlite::{Rows, Statement};
 use std::path::Path;
 
-/// Mismatches per shard that are reported individually.
+/// Limit of mismatches per shard that are reported individually.
 const MAX_NAMED_MISMATCHES: u64 = 10;
 
 pub(super) const SAMPLES_SQL: &str = "SELECT sample_index, sample_key, byte_offset, byte_size FROM samples \
@@ -24,10 +24,11 @@ pub(super) const PARTS_SQL: &str =
     "SELECT sample_index, part_name, content_byte_offset, content_byte_size FROM sample_parts \
                                     WHERE tar_file_id = ?1 ORDER BY sample_index, content_byte_offset";
 
-/// The hint for a wrong row.
+/// Hint for a wrong row.
 pub(super) const REMAKE_HINT: &str = "gristmill prepare PATH --tar-index-only makes the index again";
 
-/// Scans a shard and compares. Findings are reported to the handles; an error means that the check itself could not continue.
+/// Scans a shard and compares it with the index. Findings are reported to the handles; an error means that the check itself could not
+/// continue.
 pub(super) fn compare_shard(
     prepared: &PreparedDataset,
     id: ShardId,
@@ -41,7 +42,7 @@ pub(super) fn compare_shard(
     let words = match words {
         Ok(words) => Some(words),
         Err(failure) if failure.is_cancelled() => return Err(failure),
-        // The check of the files reports its absence.
+        // A missing file is reported by the check of the files.
         Err(_) => None,
     };
     let database = prepared.database();
@@ -92,7 +93,7 @@ fn prepare<'t>(tables: &'t Tables, path: &std::path::Path) -> Outcome<(Statement
     Ok((make(SAMPLES_SQL)?, make(PARTS_SQL)?))
 }
 
-/// Drops the notes of a scan: they were reported when the data set was prepared.
+/// Passes problems on and drops notes: the notes of a scan were reported when the data set was prepared.
 struct OnlyProblems<'a> {
     problems: &'a dyn ProblemSink,
     prepared: &'a PreparedDataset,
@@ -105,7 +106,7 @@ impl ProblemSink for OnlyProblems<'_> {
         }
         match problem.kind {
             ProblemKind::SampleExcluded => self.problems.report(self.damaged(problem)),
-            // A recorded count of 0 means the same and is reported separately.
+            // A recorded count of 0 has the same meaning and is reported separately.
             ProblemKind::EmptyShard if self.is_recorded_empty(&problem) => Ok(()),
             _ => self.problems.report(problem),
         }
@@ -121,8 +122,8 @@ impl OnlyProblems<'_> {
         counts.iter().any(|(name, count)| Some(name) == problem.subject.shard.as_ref() && *count == 0)
     }
 
-    /// Rewords the problem of a sample that touches damage, or of a shard that cannot be begun because of it, according to the current
-    /// `split.yaml`.
+    /// Rewords the problem of a sample that contains damage, or of a shard whose scan cannot start because of damage, according to the
+    /// current `split.yaml`.
     fn damaged(&self, mut problem: Problem) -> Problem {
         let Some(shard) = &problem.subject.shard else { return problem };
         let key = problem.subject.key.as_deref();
@@ -153,7 +154,7 @@ impl OnlyProblems<'_> {
     }
 }
 
-/// A row of either table: position, text, and two numbers. A number of the wrong type is the largest possible one.
+/// A row of either table: position, text, and two numbers. A number of the wrong type is read as the largest possible number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) index: u64,
@@ -176,7 +177,7 @@ impl<'s, 'p> Cursor<'s, 'p> {
     pub(super) fn is_there(&self) -> bool {
         self.rows.is_some()
     }
-    /// Returns the next row without removing it.
+    /// Returns the next row without consuming it.
     pub(super) fn peek(&mut self) -> Outcome<Option<&Row>> {
         if self.head.is_none() {
             let bad = |e: rusqlite::Error| tables::failure(self.path, &e);
@@ -192,7 +193,7 @@ impl<'s, 'p> Cursor<'s, 'p> {
         self.peek()?;
         Ok(self.head.take())
     }
-    /// Removes and returns the next row if it belongs to that sample.
+    /// Consumes and returns the next row if it belongs to the sample with this index.
     pub(super) fn take_of(&mut self, index: u64) -> Outcome<Option<Row>> {
         if self.peek()?.is_some_and(|row| row.index == index) {
             return self.take();
@@ -211,7 +212,7 @@ impl<'s, 'p> Cursor<'s, 'p> {
 }
 
 /// Describes how a row differs from name, offset and size in the archive. Numbers that are missing, negative or text were read as the
-/// largest one, which equals nothing that a scan finds.
+/// largest number, which never equals a number found by a scan.
 fn difference(sample: u64, row: &Row, (name, offset, size): (&str, u64, u64)) -> String {
     format!(
         "sample {sample}: the table says '{}' at {} with {} bytes, the archive has '{name}' at {offset} with {}",
@@ -278,7 +279,7 @@ struct RowComparison<'a, 's, 'p, 'w, 'k> {
     words: Option<TarIdxReader>,
     samples: Cursor<'s, 'p>,
     parts: Cursor<'s, 'p>,
-    /// Position of the sample to which the next parts belong.
+    /// Index of the sample to which the next parts belong.
     now: u64,
     /// Number of parts of this sample that have no row.
     unlisted_parts: u64,
@@ -327,7 +328,7 @@ impl ScanSink for RowComparison<'_, '_, '_, '_, '_> {
         self.next_sample(row.byte_offset)
     }
 
-    /// Such a sample has no rows in this program's index; another program may have written some.
+    /// A sample of AppleDouble entries has no rows in an index of this program; another program may have written some.
     fn apple_double_sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
         self.word(row.byte_offset)?;
         self.watch.apple_double(row.key);
@@ -390,8 +391,8 @@ impl RowComparison<'_, '_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Whether the first sample of this key has a row: of several samples with one key only the first has one, by choice (`--duplicates
-    /// keep-first`). The sample without a row is a copy of it, or another piece of the same sample.
+    /// Whether the first sample with this key has a row. With `--duplicates keep-first`, only the first of several samples with the same
+    /// key has one; the sample without a row is a copy of it, or another piece of the same sample.
     fn compare_with_kept(&mut self, key: &str) -> Outcome<bool> {
         let Some(tables) = self.tables else { return Ok(false) };
         let kept = tables.sample_by_key(key)?;

@@ -1,4 +1,4 @@
-//! The description of a data set: facts and a table of its files, for every front end; and the words for what a check counts.
+//! The description of a data set for every front end: facts and a table of its files. Also the nouns for the counts of a check.
 
 use super::CheckCounts;
 use gristmill_core::report_line::ReportLine;
@@ -10,27 +10,27 @@ use serde_json::{Map, Value};
 /// Maximum number of files that a table lists.
 pub(crate) const MAX_LISTED: usize = 50;
 
-/// The words for what a check counts.
+/// Nouns for the counts of a check.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckTexts {
-    /// The word for its shards, in the singular; `None` if the path itself is the only thing checked.
+    /// The noun for its shards, in the singular; `None` if only the path itself is checked.
     pub shards: Option<&'static str>,
-    /// The word for an item of its progress, in the singular.
+    /// The noun for an item of its progress, in the singular.
     pub item: &'static str,
-    /// The word for what it counts, in the singular.
+    /// The noun for the counted items, in the singular.
     pub counted: &'static str,
 }
 
-/// What a check covered, in addition to its findings.
+/// The coverage of a check, in addition to its findings.
 #[derive(Debug, Default)]
 pub struct CheckReport {
-    /// The counts.
+    /// Counts of the checked items.
     pub checked: CheckCounts,
-    /// What was checked, as the end of a sentence; `None` for the counts.
+    /// The checked items, as the end of a sentence; `None` to use the counts.
     pub covered: Option<String>,
     /// Lines that describe the data set.
     pub lines: Vec<ReportLine>,
-    /// Values for `--json`.
+    /// Values for the output of `--json`.
     pub result: Map<String, Value>,
 }
 
@@ -52,11 +52,11 @@ impl From<CheckCounts> for CheckReport {
 pub struct InfoList {
     /// The title, in lower case.
     pub title: String,
-    /// Names and values.
+    /// Names and values of the facts.
     pub rows: Vec<(String, String)>,
-    /// Number of rows that are left out.
+    /// Number of rows that are not listed.
     pub unlisted: u64,
-    /// Whether it is only shown where it can be scrolled.
+    /// Whether the list is only shown in scrollable views.
     pub is_long: bool,
 }
 
@@ -71,11 +71,11 @@ impl InfoList {
 pub struct DatasetInfo {
     /// Names and values, in the order of display.
     pub facts: Vec<(&'static str, String)>,
-    /// Lists with titles.
+    /// Lists of facts with titles.
     pub lists: Vec<InfoList>,
     /// Lines of a tree.
     pub tree: Vec<ReportLine>,
-    /// The files, at most [`MAX_LISTED`].
+    /// The files, at most [`MAX_LISTED`] of them.
     pub table: Table,
     /// Number of files.
     pub files: u64,
@@ -83,7 +83,7 @@ pub struct DatasetInfo {
     pub items: u64,
     /// Size of the files in bytes.
     pub bytes: u64,
-    /// What is wrong with them.
+    /// Problems of the files.
     pub problems: Vec<Problem>,
     /// The same facts for `--json`.
     pub result: Map<String, Value>,
@@ -95,7 +95,7 @@ impl DatasetInfo {
         Self { result: object(&result), ..Self::default() }
     }
 
-    /// Adds a fact.
+    /// Adds a fact to the description.
     pub(crate) fn add(&mut self, name: &'static str, value: impl Into<String>) {
         self.facts.push((name, value.into()));
     }

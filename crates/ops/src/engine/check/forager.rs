@@ -13,28 +13,28 @@ const ACTIVITY: &str = "reading the index";
 const ROW_BYTES: u64 = 24;
 /// Rows read at a time.
 const ROWS_PER_READ: u64 = 1 << 16;
-/// The largest list of files that is read, in bytes.
+/// Limit of the size of the list of files, in bytes.
 const MAX_LIST: u64 = 64 << 20;
-/// The largest schema that is read, in bytes.
+/// Limit of the size of a schema, in bytes.
 const MAX_SCHEMA: u64 = 1 << 20;
-/// Findings of one kind in one file that are reported individually; the others are counted.
+/// Limit of findings of one kind in one file that are reported individually; the others are counted.
 const MAX_REPORTED: u64 = 5;
 /// Default folder of token files.
 const SAMPLES_FOLDER: &str = "tokenized-samples";
 
-/// One data file.
+/// A data file of an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ForagerFile {
     /// The name in the index; raw.
     pub name: String,
-    /// The file's path.
+    /// Path of the file.
     #[serde(skip)]
     pub path: PathBuf,
     /// The file's size in bytes; `None` when it is missing.
     pub bytes: Option<u64>,
     /// The number of samples in the file.
     pub samples: u64,
-    /// Bytes of all its samples.
+    /// Size of all its samples in bytes.
     pub sample_bytes: u64,
     #[serde(skip)]
     reported: u64,
@@ -56,7 +56,7 @@ pub struct ForagerFacts {
     /// Tokens in each sample; `None` when the index has no schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_size: Option<u64>,
-    /// Arrays of a sample with their types; empty when the index has no schema.
+    /// Arrays of a sample with their types; empty without a schema.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<(String, String)>,
     /// The files in the order of their numbers.
@@ -82,7 +82,7 @@ pub(super) struct SchemaArray {
     pub(super) offset: u64,
 }
 
-/// Reads the index of `root`, reports what does not fit, and returns its content. The data files are not read.
+/// Reads the index of `root`, reports inconsistencies, and returns its content. The data files are not read.
 pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts> {
     let folder = root.join("index");
     let table = open_read(&folder.join("sample_locations.bin"))?;
@@ -143,7 +143,7 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
     })
 }
 
-/// Compares a row, which is (sample, offset, length), with its file and with the size of a sample in the schema.
+/// Compares a row, given as sample, offset and length, with its file and with the sample size in the schema.
 fn check_row(
     file: &mut ForagerFile,
     (row, offset, length): (u64, u64, u64),
@@ -169,7 +169,7 @@ fn check_row(
         report(&|| format!("sample {row} has {}, and the schema says {size}", text::count(length, "byte")))?;
     }
     *samples += 1;
-    // Set to the end of this row, so that one gap is reported once.
+    // Set to the end of this row, so that a gap is reported only once.
     *sample_bytes = end.unwrap_or(u64::MAX);
     Ok(())
 }
@@ -179,7 +179,7 @@ pub fn check_forager(root: &Path, handles: &Handles<'_>) -> Outcome<CheckCounts>
     Ok(counted(&forager_facts(root, handles)?))
 }
 
-/// Returns the counts of what was checked.
+/// Returns the counts of the checked items.
 pub fn counted(facts: &ForagerFacts) -> CheckCounts {
     CheckCounts { shards: facts.files.len() as u64, samples: facts.samples, parts: facts.samples, bytes: facts.bytes }
 }
@@ -198,7 +198,7 @@ fn report_finding(
     handles.problems.report(Problem::problem(ProblemKind::IndexMismatch, subject, message()))
 }
 
-/// Returns the files that the index names.
+/// Returns the files listed in the index.
 fn listed(root: &Path, list: &Path, handles: &Handles<'_>) -> Outcome<Vec<ForagerFile>> {
     let Some(bytes) = read_whole(list, MAX_LIST)? else {
         return Err(Failure::io(ACTIVITY, list, &std::io::ErrorKind::NotFound.into()));
@@ -207,7 +207,7 @@ fn listed(root: &Path, list: &Path, handles: &Handles<'_>) -> Outcome<Vec<Forage
         .map_err(|_| Failure::data(ACTIVITY, "the list of files is not UTF-8").on(Subject::path(list)))?;
     let mut files = Vec::new();
     for (number, name) in text.split_terminator('\n').enumerate() {
-        // An absolute name replaces the folder.
+        // Joining with an absolute name gives that name.
         let path = root.join(name);
         let facts = files::metadata(&path).ok().filter(FileInfo::is_file);
         if facts.is_none() {
@@ -255,7 +255,7 @@ fn after_rows(root: &Path, files: &[ForagerFile], handles: &Handles<'_>) -> Outc
         .into_iter()
         .flatten()
         .flatten()
-        // A text without a whole sample results in an empty file, which is not listed.
+        // A text without a whole sample produces an empty file, which the index does not list.
         .filter(|entry| entry.metadata().is_ok_and(|facts| facts.is_file() && !facts.is_empty()))
         .map(FolderEntry::into_path)
         .filter(|path| path.extension().is_some_and(|end| end == "bin") && !files.iter().any(|file| file.path == *path))
@@ -284,7 +284,7 @@ mod tests {
         rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// Checks two files with two samples and one, after `spoil` damaged something.
+    /// Creates an index of two files with two samples and one, checks it after `spoil` damaged it, and returns the reports.
     fn check_damaged(spoil: impl FnOnce(&Path)) -> (Outcome<ForagerFacts>, String) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();

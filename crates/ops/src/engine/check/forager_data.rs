@@ -1,4 +1,4 @@
-//! Checks that the samples are valid for Forager's readers: ids within the tokenizer, masks of 0 and 1, lines that are JSON
+//! Checks that the samples are valid for Forager's readers: ids are in the vocabulary, masks are 0 or 1, lines are JSON
 //! (docs/formats/forager.md §1 to §4).
 
 use super::forager::{ForagerFacts, ForagerFile, Schema};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Bytes read at a time; a multiple of every id size.
 const READ_BYTES: u64 = 1 << 20;
-/// Findings in one file that are reported individually; the others are counted.
+/// Limit of findings in one file that are reported individually; the others are counted.
 const MAX_REPORTED: u64 = 5;
 const ACTIVITY: &str = "reading the samples";
 
@@ -24,7 +24,7 @@ pub struct Samples<'a> {
 }
 
 impl<'a> Samples<'a> {
-    /// Determines how ids are stored. Where neither a schema nor a plan of this program says so, that is a note: ids are then read but not
+    /// Determines the token code. If neither a schema nor a plan of this program defines it, reports a note; ids are then read but not
     /// checked.
     pub fn of(facts: &'a ForagerFacts, vocabulary: Option<&'a Vocabulary>, handles: &Handles<'_>) -> Outcome<Self> {
         let schema = facts.schema.as_ref();
@@ -41,7 +41,7 @@ impl<'a> Samples<'a> {
         Ok(Self { schema, code, vocabulary })
     }
 
-    /// Reads all samples of a file. Bytes after the last one belong to no sample and are not read.
+    /// Reads all samples of a file. Bytes after the last sample are not read.
     pub fn check(&self, file: &ForagerFile, handles: &Handles<'_>) -> Outcome<()> {
         let Some(size) = file.bytes else { return Ok(()) };
         let open = open_read(&file.path)?;
@@ -67,7 +67,7 @@ impl<'a> Samples<'a> {
             let Some(code) = TokenCode::of_numpy(&array.dtype) else { continue };
             let from = begin.saturating_add(array.offset);
             let to = from.saturating_add(schema.sample_size.saturating_mul(code.size()));
-            // The schema is unverified.
+            // The values in the schema are unverified.
             if array.offset.saturating_add(to - from) > schema.total_bytes_per_sample {
                 continue;
             }
@@ -99,7 +99,7 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// Whether the samples of a file are lines: those of an index over text.
+/// Whether the samples of a file are lines of text instead of tokens.
 fn has_text(path: &Path) -> bool {
     matches!(path.extension().and_then(|end| end.to_str()), Some("jsonl" | "JSONL" | "json" | "txt"))
 }
@@ -113,7 +113,7 @@ fn masks(found: &mut FileFindings<'_>, from: u64, to: u64) -> Outcome<()> {
     })
 }
 
-/// Reports lines that the reader cannot parse; it fails when it reads them. A line of more than 64 MiB is skipped.
+/// Reports lines that the reader cannot parse, which would make it fail. A line of more than 64 MiB is skipped.
 fn lines(found: &mut FileFindings<'_>, end: u64) -> Outcome<()> {
     let (mut line, mut begin, mut is_long) = (Vec::new(), 0_u64, false);
     each_piece(found, 0, end, |found, at, bytes| {
@@ -169,7 +169,7 @@ impl FileFindings<'_> {
     }
 }
 
-/// Passes a range of a file on in pieces, each with its offset; ends early where the file became shorter.
+/// Passes a range of a file on in pieces, each with its offset. Ends early if the file became shorter.
 fn each_piece<'a>(
     found: &mut FileFindings<'a>,
     from: u64,
@@ -209,7 +209,7 @@ mod tests {
         write_file(&RealFs, path, bytes, 0o644).unwrap();
     }
 
-    /// Checks a set of one file, with samples of `size` bytes each.
+    /// Checks a set with one file, whose samples have `size` bytes each.
     fn check_file(name: &str, data: &[u8], size: u64, schema: Option<&str>, greatest: Option<u32>) -> String {
         let dir = tempfile::tempdir().unwrap();
         put(&dir.path().join(name), data);

@@ -1,5 +1,5 @@
-//! Reads every header again at the offset in its row: sample rows at their first header, part rows one block before their content. Seeks
-//! from row to row; what it cannot decide alone is left to a full scan of the shard.
+//! Reads every header again at the offset in its row: for a sample row its first header, for a part row the header one block before the
+//! content. Seeks from row to row; a shard that cannot be decided this way needs a full scan.
 
 use super::compare::{Cursor, PARTS_SQL, SAMPLES_SQL};
 use super::sample_checks::SampleChecker;
@@ -13,20 +13,20 @@ use std::sync::Arc;
 
 /// Bytes read at a time while headers are close together.
 const READ_BYTES: usize = 32 << 10;
-/// Bytes read where the next header is far from the previous one.
+/// Bytes read when the next header is far from the previous one.
 const JUMP_READ_BYTES: usize = 4 << 10;
 /// Bytes of archive between two checks for cancellation.
 const CHECK_EVERY: u64 = 1 << 20;
 
 /// The result of checking the rows.
 pub(super) enum HeaderVerdict {
-    /// Every row points at the entry that it names.
+    /// Every row points to the entry that it names.
     Sound(CheckCounts),
-    /// Something is wrong, or cannot be decided from single headers; a full scan is needed.
+    /// A row is wrong, or cannot be decided from single headers, so a full scan is needed.
     Doubt,
 }
 
-/// Blocks of an archive at any offset, with one window of memory.
+/// Blocks of an archive at any offset, read through one buffer.
 struct Blocks {
     file: ReadFile,
     buffer: Vec<u8>,
@@ -100,13 +100,13 @@ struct HeaderPass<'s, 'p> {
 }
 
 impl HeaderPass<'_, '_> {
-    /// Whether every row of the shard points at the entry that it names.
+    /// Whether every row of the shard points to the entry that it names.
     fn run(&mut self, count: u64, watch: &mut SampleChecker<'_>, handles: &Handles<'_>) -> Outcome<bool> {
         if self.words.trailing_bytes() != 0 || self.words.count() != count + 1 {
             return Ok(false);
         }
         let Some(mut start) = self.words.next()? else { return Ok(false) };
-        // The loader reads the first sample from the first byte, whatever its row says.
+        // The loader reads the first sample from byte 0, whatever offset its row contains.
         if start > 0 && !self.begins_well(start, handles)? {
             return Ok(false);
         }
@@ -130,11 +130,11 @@ impl HeaderPass<'_, '_> {
             return Ok(false);
         }
         handles.progress.add(0, self.checked.bytes.saturating_sub(counted));
-        // The archive must end where the index says: a zero block, or the end of the file.
+        // The archive must end where the index ends: with a zero block, or with the end of the file.
         Ok(self.blocks.block(start)?.is_none_or(|block| block.iter().all(|b| *b == 0)))
     }
 
-    /// Whether everything before the first sample can be read, and contains no part that would be lost.
+    /// Whether all entries before the first sample can be read, and none of them is a part that would be lost.
     fn begins_well(&self, first: u64, handles: &Handles<'_>) -> Outcome<bool> {
         let file = Arc::new(open_read(self.blocks.file.path())?);
         let mut is_sound = true;
@@ -153,13 +153,13 @@ impl HeaderPass<'_, '_> {
         let mut expected_start = start;
         while let Some(part) = self.parts.take_of(index)? {
             let header = part.first.wrapping_sub(BLOCK_BYTES);
-            // Bytes between two parts of a sample belong to extended headers or skipped entries: only a scan can distinguish them.
+            // Bytes between two parts of a sample may belong to extended headers or to skipped entries; only a scan can distinguish them.
             if header != expected_start || !self.points_at(header, &row.text, &part.text, part.second)? {
                 return Ok(false);
             }
             let Some(padded) = part.second.checked_next_multiple_of(BLOCK_BYTES) else { return Ok(false) };
             expected_start = part.first.saturating_add(padded);
-            // This may be an AppleDouble file: a scan reads its content.
+            // The entry may be an AppleDouble file, which only a scan detects by its content.
             if row.text.ends_with('/') && part.text.starts_with('_') {
                 return Ok(false);
             }
@@ -171,7 +171,7 @@ impl HeaderPass<'_, '_> {
         Ok(expected_start == end)
     }
 
-    /// Whether the header at `offset` is a regular entry of that name and size.
+    /// Whether the header at `offset` is a regular entry with that name and size.
     fn points_at(&mut self, offset: u64, key: &str, part: &str, size: u64) -> Outcome<bool> {
         let Some(block) = self.blocks.block(offset)? else { return Ok(false) };
         let Some(header) = header_at(block) else { return Ok(false) };

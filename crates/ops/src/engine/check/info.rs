@@ -1,4 +1,4 @@
-//! `info`: describes a prepared data set from its small files alone. Works on crude data sets and without a dataset yaml.
+//! `info`: describes a prepared data set from its small files. Also supports crude data sets, and data sets without a dataset yaml.
 
 use super::lint::shard::UPDATE_HINT;
 use super::PreparedDataset;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// Maximum number of shards that are named for each kind of problem.
+/// Maximum number of shards that are named for one kind of problem.
 const MAX_LISTED: u64 = 3;
 
 /// Options of `info`.
@@ -23,7 +23,7 @@ const MAX_LISTED: u64 = 3;
 pub struct InfoOptions {
     /// The dataset yaml, relative to `.nv-meta`.
     pub dataset_config: String,
-    /// Another file instead of `split.yaml`, relative to `.nv-meta`.
+    /// A file to use instead of `split.yaml`, relative to `.nv-meta`.
     pub split_config: Option<String>,
 }
 
@@ -33,14 +33,14 @@ impl Default for InfoOptions {
     }
 }
 
-/// One split.
+/// A split, for the description of a data set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SplitInfo {
-    /// The split's name.
+    /// Name of the split.
     pub name: String,
     /// Shards of the split, without excluded ones.
     pub shards: u64,
-    /// Samples in them, as the loader declares them: individually excluded samples are still counted.
+    /// Samples in these shards, as the loader counts them: individually excluded samples are included.
     pub samples: u64,
     /// Share of all samples, from 0 to 1.
     pub share: f64,
@@ -48,9 +48,9 @@ pub struct SplitInfo {
     pub bytes: u64,
     /// Excluded shards of the split.
     pub excluded_shards: u64,
-    /// Individually excluded samples of the split, as far as the items name them.
+    /// Individually excluded samples of the split, as far as the excludes name them.
     pub excluded_samples: u64,
-    /// Names of shards that are not in the index.
+    /// Names in the split that are not in the index.
     pub unknown_shards: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct SplitInfo {
 pub struct InfoReport {
     /// Last component of the path.
     pub name: String,
-    /// The absolute path.
+    /// Absolute path of the data set.
     pub path: String,
     /// The kind of data set.
     pub kind: DatasetKind,
@@ -69,7 +69,7 @@ pub struct InfoReport {
     pub bytes: u64,
     /// Shards in the index.
     pub shards: u64,
-    /// The format version that the index was written in.
+    /// The version of the format in which the index was written.
     pub version: Option<String>,
     /// Class name of the samples; `None` without a dataset yaml.
     pub sample_type: Option<String>,
@@ -79,9 +79,9 @@ pub struct InfoReport {
     pub is_crude: bool,
     /// The field map, when there is one.
     pub field_map: Option<Vec<FieldExpr>>,
-    /// The function that makes samples, when there is one.
+    /// The function that makes samples, if there is one.
     pub sample_loader: Option<String>,
-    /// The parts that are read, when there is a list of them.
+    /// The parts that are read, if they are listed.
     pub part_filter: Option<Vec<String>>,
     /// Whether samples can be found by name (`index.sqlite` exists).
     pub has_sample_tables: bool,
@@ -98,11 +98,11 @@ pub struct InfoReport {
     pub excluded_samples: u64,
     /// Shards that are in no split, without excluded ones.
     pub unassigned: Vec<String>,
-    /// What could not be determined, and why.
+    /// Problems that prevented the determination of a fact.
     pub problems: Vec<Problem>,
 }
 
-/// Describes a data set. Reads small files and the sizes of the shards, no tar.
+/// Describes a data set. Reads small files and the sizes of the shards, but no tar.
 pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
     let prepared = PreparedDataset::open_with(root, options.split_config.as_deref())?;
     let mut report = basic_report(root, &prepared);
@@ -118,12 +118,12 @@ pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
     Ok(report)
 }
 
-/// The description of a folder of media for which only the media tables were made.
+/// The description of a folder of media that only has media tables.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MediaFolderInfo {
     /// Last component of the path.
     pub name: String,
-    /// The absolute path.
+    /// Absolute path of the folder.
     pub path: String,
     /// The kind of folder.
     pub kind: DatasetKind,

@@ -1,4 +1,4 @@
-//! Compares media rows with the entries that they describe: of a prepared data set shard by shard, of a folder in slices.
+//! Compares media rows with the entries that they describe: shard by shard for a prepared data set, slice by slice for a folder.
 
 use super::lint::bad_file;
 use super::PreparedDataset;
@@ -22,11 +22,11 @@ use std::path::{Component, Path};
 /// The depth of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// Checks the rows and the names of the entries.
+    /// Check the rows and the names of the entries.
     Rows,
-    /// Also decodes every picture completely.
+    /// Also decode every picture completely.
     Decode,
-    /// Also reads the header of every entry again and compares it with its row.
+    /// Also read the header of every entry again and compare it with its row.
     Probe,
 }
 
@@ -48,7 +48,7 @@ fn open(database: &Path) -> Outcome<Option<Connection>> {
     Ok(has_tables(&connection).map_err(|error| failure(database, &error))?.then_some(connection))
 }
 
-/// Returns the filters that select by name; the selection of other filters depends on the content.
+/// Returns the filters that select entries by name. Other filters select by content, so their selection is unknown here.
 fn name_filters(connection: &Connection) -> rusqlite::Result<Vec<MediaFilter>> {
     let mut statement = connection.prepare("SELECT strategy, coalesce(patterns, '') FROM media_filters LIMIT 100")?;
     let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
@@ -63,7 +63,7 @@ fn name_filters(connection: &Connection) -> rusqlite::Result<Vec<MediaFilter>> {
     filters.collect()
 }
 
-/// Checks the media rows of a prepared data set themselves: each can be parsed, and names an entry.
+/// Checks the media rows of a prepared data set by themselves: whether each can be parsed and names an entry.
 pub fn check_rows(prepared: &PreparedDataset, handles: &Handles<'_>) -> Outcome<()> {
     let database = prepared.database();
     if !prepared.has_tables {
@@ -110,7 +110,7 @@ struct MediaRow {
 }
 
 impl MediaRow {
-    /// Reads the row whose three columns begin at `first`; `None` when one of them is not text.
+    /// Reads the row whose three columns begin at `first`; `None` if any of them is not text.
     fn of(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<Self>> {
         let text = |column: usize| row.get_ref(first + column).map(|value| value.as_str().ok().map(str::to_owned));
         let (key, kind, json) = (text(0)?, text(1)?, text(2)?);
@@ -190,13 +190,13 @@ impl EntryChecker<'_> {
     }
 }
 
-/// Selects every entry of a shard with its media row, if it has one.
+/// Query for every entry of a shard with its media row, if it has one.
 const ENTRIES: &str = "SELECT s.sample_key || '.' || p.part_name, p.content_byte_offset, p.content_byte_size, \
     m.entry_key, m.metadata_type, m.metadata_json FROM sample_parts AS p CROSS JOIN samples AS s \
     ON s.tar_file_id = p.tar_file_id AND s.sample_index = p.sample_index \
     LEFT JOIN media_metadata AS m ON m.entry_key = s.sample_key || '.' || p.part_name WHERE p.tar_file_id = ?1";
 
-/// Checks the media rows of one shard's entries, and notes entries that have none.
+/// Checks the media rows of one shard's entries, and records the selected entries without a row.
 pub fn check_shard(prepared: &PreparedDataset, id: ShardId, depth: Depth, handles: &Handles<'_>) -> Outcome<()> {
     let database = prepared.database();
     if !prepared.has_tables {
@@ -272,11 +272,11 @@ impl UnindexedEntries {
 pub struct Slice {
     after: i64,
     up_to: i64,
-    /// The most rows that the slice may contain.
+    /// Maximum number of rows in the slice.
     pub rows: u64,
 }
 
-/// Checks a folder's table as a whole, and divides its rows. A folder without media tables is a failure.
+/// Checks a folder's table as a whole, and divides its rows into slices. A folder without media tables is a failure.
 pub fn folder_slices(root: &Path, handles: &Handles<'_>) -> Outcome<Vec<Slice>> {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let Some(connection) = open(&database)? else {
@@ -310,7 +310,7 @@ pub fn folder_slices(root: &Path, handles: &Handles<'_>) -> Outcome<Vec<Slice>> 
         .collect())
 }
 
-/// Checks the rows of one slice and adds them to the progress; returns their number.
+/// Checks the rows of one slice and adds them to the progress. Returns their number.
 pub fn check_files(root: &Path, slice: &Slice, depth: Depth, handles: &Handles<'_>) -> Outcome<u64> {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let connection = open_readonly(&database)?;

@@ -10,11 +10,11 @@ use std::path::Path;
 
 /// Bytes of an index that are read at a time.
 const READ_BYTES: usize = 1 << 20;
-/// The most data sets of a mixture that are counted individually.
+/// Limit of data sets of a mixture that are counted individually.
 const MAX_DATASETS: usize = 100_000;
 /// Size of each number in bytes.
 const NUMBER_BYTES: u64 = 8;
-/// Bytes up to the end of the length field of a header.
+/// Size of the beginning of a header up to the end of its length field, in bytes.
 const NPY_PREFIX_BYTES: usize = 10;
 
 /// The content of an index of a mixture.
@@ -24,7 +24,7 @@ pub struct MixtureFacts {
     pub samples: u64,
     /// Size of both files in bytes.
     pub bytes: u64,
-    /// The number of samples of each data set, by its number.
+    /// Number of samples of each data set, by the number of the data set.
     pub datasets: BTreeMap<u64, u64>,
     /// Whether only a part of the index was read.
     pub more: bool,

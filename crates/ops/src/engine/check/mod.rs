@@ -1,7 +1,7 @@
-//! Read-only checks of a prepared data set: [`info`] (its description), [`lint`] (whether it is sound), [`verify`] (whether its index
+//! Read-only checks of a prepared data set: [`info`] (its description), [`lint`] (whether it is consistent), [`verify`] (whether its index
 //! equals that of a fresh scan).
 //!
-//! Everything streams: a table of 10⁹ rows is read with cursors and never loaded. Work is divided into units of one shard, so that the
+//! All data is streamed: a table of 10⁹ rows is read with cursors and never loaded. Work is divided into units of one shard, so that the
 //! caller can distribute it over threads.
 
 mod compare;
@@ -33,7 +33,7 @@ use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Severity};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Counts of what a check covered.
+/// Counts of the items that a check covered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CheckCounts {
     /// The number of shards checked.
@@ -56,7 +56,7 @@ impl CheckCounts {
     }
 }
 
-/// Records whether a report was answered with the request to end (`--strict`), to distinguish that from a check that failed.
+/// Records whether a problem sink requested the end of the check (`--strict`), to distinguish this from a failed check.
 struct EndRecorder<'a> {
     inner: &'a dyn ProblemSink,
     ended: AtomicBool,

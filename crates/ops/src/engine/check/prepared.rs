@@ -25,27 +25,27 @@ pub struct PreparedDataset {
     pub root: PathBuf,
     /// Shard names and sample counts, in index order.
     pub info: Info,
-    /// Splits and excludes as written; `None` when there is no file or it cannot be read, which `lint` reports.
+    /// Splits and excludes as written; `None` if the file is missing or cannot be read, which `lint` reports.
     pub splits: Option<SplitFile>,
-    /// Why the splits cannot be read.
+    /// The failure to read the splits.
     pub splits_failure: Option<Failure>,
     /// Whether the sample tables exist.
     pub has_tables: bool,
-    /// Size, time and inode of each shard when it was indexed; empty unless this program indexed it.
+    /// Size, time and inode of each shard when it was indexed; empty if another program indexed the data set.
     pub stamps: HashMap<String, FileStamp>,
-    /// The files of an interrupted publish; `None` when none was interrupted.
+    /// The files of an interrupted publication, if there is one.
     pub pending: Option<Vec<String>>,
-    /// The file from which the tables are read, once they have been opened.
+    /// The file from which the tables are read; set when they are first opened.
     local_database: OnceLock<PathBuf>,
 }
 
 impl PreparedDataset {
-    /// Opens a data set. One that is not prepared is a failure with a hint.
+    /// Opens a data set. For a data set that is not prepared, the failure has a hint.
     pub fn open(root: &Path) -> Outcome<Self> {
         Self::open_with(root, None)
     }
 
-    /// Opens a data set like [`open`](Self::open) with another file instead of `split.yaml`, relative to `.nv-meta`.
+    /// Like [`open`](Self::open), with another file instead of `split.yaml`, relative to `.nv-meta`.
     pub fn open_with(root: &Path, split_config: Option<&str>) -> Outcome<Self> {
         let own = RunFolder::for_webdataset(root);
         let pending = publish::pending(&own)?;
@@ -78,19 +78,19 @@ impl PreparedDataset {
         self.info.shard_counts.get(id.0 as usize).map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// Returns a shard of the index in its current state on disk; fails when it is missing.
+    /// Returns a shard of the index in its current state on disk. Fails if it is missing.
     pub fn shard(&self, id: ShardId) -> Outcome<Shard> {
         let shard = self.shard_named(self.entry(id).map_or("", |(name, _)| name))?;
         Ok(Shard { stamp: stamp_at(&shard.path)?, ..shard })
     }
 
-    /// Returns a shard without its state.
+    /// Returns a shard without reading its state.
     fn shard_named(&self, name: &str) -> Outcome<Shard> {
         let hint = "correct .nv-meta/.info.json, or prepare the data set again";
         shard_named(&self.root, name).map_err(|failure| failure.with_hint(hint))
     }
 
-    /// Returns all shards of the index, each in its current state or with the reason why it cannot be read.
+    /// Returns all shards of the index, each in its current state or with the failure to read it.
     pub fn shards(&self) -> Vec<(&str, Outcome<Shard>)> {
         let names = self.info.shard_counts.iter().map(|(name, _)| name.as_str());
         let named: Vec<(&str, Outcome<Shard>)> = names.map(|name| (name, self.shard_named(name))).collect();
@@ -127,7 +127,7 @@ impl PreparedDataset {
     }
 }
 
-/// Whether a folder directly contains a JSONL file, packed or not.
+/// Whether a folder directly contains a JSONL file, compressed or not.
 fn has_jsonl(root: &Path) -> bool {
     let is_jsonl = |name: &str| name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx");
     let mut entries = files::read_dir(root).into_iter().flatten().flatten().take(10_000);

@@ -1,4 +1,4 @@
-//! Checks of every sample while its rows are read: parts that the field map needs, and excludes that match.
+//! Checks of every sample while its rows are read: whether it has the parts that the field map needs, and which excludes match.
 
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::text::{agree, count, count_verb, shell_quote};
@@ -8,12 +8,12 @@ use gristmill_storage::location::hint_for;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// Samples that are named individually, per field and shard.
+/// Limit of samples that are named individually, per field and shard.
 const MAX_NAMED_SAMPLES: u64 = 3;
-/// The most parts of field maps that are checked.
+/// Limit of parts of field maps that are checked.
 const MAX_PARTS: usize = 128;
 
-/// The parts that each field needs; one part of each list suffices.
+/// The parts that each field needs: one part of each list is enough.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FieldParts {
     bits: HashMap<String, u32>,
@@ -57,7 +57,8 @@ pub(super) struct SampleChecker<'a> {
 }
 
 impl<'a> SampleChecker<'a> {
-    /// Creates a check. `fields` is `None` for a shard that is in no split. `excluded` are keys that `split.yaml` excludes in this shard.
+    /// Creates a checker. `fields` is `None` for a shard that is in no split. `excluded` contains the keys that `split.yaml` excludes in
+    /// this shard.
     pub(super) fn new(
         root: &'a Path,
         shard: &'a str,
@@ -78,7 +79,7 @@ impl<'a> SampleChecker<'a> {
             first_apple_double: String::new(),
         }
     }
-    /// Creates a check of nothing, for comparisons only.
+    /// Creates a checker that checks nothing, for comparisons only.
     pub(super) fn nothing(root: &'a Path, shard: &'a str) -> Self {
         Self::new(root, shard, None, HashSet::new())
     }
@@ -87,7 +88,7 @@ impl<'a> SampleChecker<'a> {
             self.has |= 1 << bit;
         }
     }
-    /// Ends a sample whose parts were passed before. Excluded samples are never loaded, so that they may lack any part.
+    /// Ends a sample whose parts were passed before. Excluded samples are never loaded, so they may lack any part.
     pub(super) fn sample(&mut self, key: &str) {
         let has = std::mem::take(&mut self.has);
         if let Some(&excluded) = self.excluded.get(key) {
@@ -124,7 +125,7 @@ impl<'a> SampleChecker<'a> {
     pub(super) fn forget_apple_doubles(&mut self) {
         self.apple_doubles = 0;
     }
-    /// Discards parts of a sample that has no row.
+    /// Discards the parts of a sample that has no row.
     pub(super) fn drop_parts(&mut self) {
         self.has = 0;
     }
@@ -137,7 +138,7 @@ impl<'a> SampleChecker<'a> {
         self.named.iter_mut().for_each(Vec::clear);
     }
 
-    /// Reports the findings.
+    /// Reports the findings of all samples of the shard.
     pub(super) fn finish(self, problems: &dyn ProblemSink) -> Outcome<()> {
         if let Some(fields) = self.fields {
             for (i, (field, expr, _)) in fields.fields.iter().enumerate() {
@@ -178,7 +179,7 @@ impl<'a> SampleChecker<'a> {
         Ok(())
     }
 
-    /// Reports AppleDouble samples. AppleDouble files between samples are not damage once they are excluded.
+    /// Reports AppleDouble samples. AppleDouble files between samples are not damage if they are excluded.
     fn report_apple_doubles(&self, problems: &dyn ProblemSink) -> Outcome<()> {
         if self.apple_doubles == 0 {
             return Ok(());

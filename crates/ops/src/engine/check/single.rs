@@ -1,4 +1,4 @@
-//! Shards that are named by a path, a file or a range of files, and are not prepared. Headers are read once, no index is compared.
+//! Shards that are not prepared, named by a path, a file or a range of files. Their headers are read once; no index is compared.
 
 use super::CheckCounts;
 use crate::engine::index;
@@ -23,21 +23,21 @@ pub struct SingleShardInfo {
     pub bytes: u64,
     /// The number of shards.
     pub shards: u64,
-    /// Figures of each part by its name; the first 256 names.
+    /// Figures of each part by its name, for the first 256 names.
     pub parts: BTreeMap<String, PartFacts>,
 }
 
 impl SingleShardInfo {
-    /// Returns the counts of what was checked.
+    /// Returns the counts of the checked items.
     pub fn checked(&self) -> CheckCounts {
         let parts = self.parts.values().map(|part| part.samples).sum();
         CheckCounts { shards: self.shards, samples: self.samples, parts, bytes: self.bytes }
     }
 }
 
-/// Scans the shards and finds duplicate keys. `None` where the path names no shards. Findings are reported to the handles.
+/// Scans the shards and finds duplicate keys. Returns `None` if the path names no shards. Findings are reported to the handles.
 ///
-/// Rows and keys are kept in `scratch`; `sort_memory` limits what is sorted at once, in bytes.
+/// Rows and keys are stored in `scratch`; `sort_memory` limits the size of the data that is sorted at once, in bytes.
 pub fn single_shard_info(
     path: &Path,
     fs: &dyn Fs,
@@ -74,7 +74,7 @@ pub fn single_shard_info(
     Ok(Some(info))
 }
 
-/// Returns the way out of repeated keys: shards that are named alone cannot be prepared.
+/// Returns the hint for repeated keys; shards that are named individually cannot be prepared.
 fn repeats_hint(shards: usize) -> &'static str {
     match shards {
         1 => "gristmill shard SHARD --output NEW --duplicates keep-first leaves later copies out",

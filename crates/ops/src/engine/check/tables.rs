@@ -1,4 +1,4 @@
-//! `info`, `lint` and `verify` of files with tables, one or all in a folder.
+//! `info`, `lint` and `verify` of tables, one file or all files in a folder.
 
 use super::{CheckCounts, DatasetInfo, MAX_LISTED};
 use gristmill_core::table::{Align, Table as TextTable};
@@ -12,12 +12,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// Maximum number of files whose parts are checked independently.
+/// Limit of files that are divided into parts for checking.
 const MAX_DIVIDED_FILES: usize = 16;
-/// Maximum number of columns that are listed.
+/// Limit of listed columns.
 const MAX_LISTED_COLUMNS: usize = 100;
 
-/// The facts of one file for `--json`.
+/// Facts of one file for `--json`.
 #[derive(Serialize)]
 struct FileFacts {
     name: String,
@@ -26,7 +26,7 @@ struct FileFacts {
     summary: TableSummary,
 }
 
-/// The facts of all files for `--json`.
+/// Facts of all files for `--json`.
 #[derive(Default, Serialize)]
 struct SetFacts {
     rows: u64,
@@ -34,7 +34,7 @@ struct SetFacts {
     bytes: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     splits: Vec<SplitFacts>,
-    /// Files in no split.
+    /// Number of files that are in no split.
     #[serde(skip)]
     outside: u64,
     files: Vec<FileFacts>,
@@ -47,7 +47,7 @@ struct SplitFacts {
     files: u64,
 }
 
-/// Describes a file or a folder of files; reads only what describes their contents. A file that cannot be read is a problem.
+/// Describes a file or a folder of files; reads only their metadata. A file that cannot be read is a problem.
 ///
 /// # Errors
 /// The path cannot be read, a single file is damaged, or the work is cancelled.
@@ -84,7 +84,7 @@ pub fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     Ok(info)
 }
 
-/// Adds the splits of a folder, and what is wrong with them.
+/// Adds the splits of a folder and their problems.
 fn add_splits(path: &Path, facts: &mut SetFacts, problems: &mut Vec<Problem>, handles: &Handles<'_>) -> Outcome<()> {
     match summarize_splits(path, handles.cancel) {
         Ok(Some(found)) => {
@@ -93,7 +93,7 @@ fn add_splits(path: &Path, facts: &mut SetFacts, problems: &mut Vec<Problem>, ha
             problems.extend(found.problems);
         }
         Ok(None) => {}
-        // A choice among subsets is not needed to describe files.
+        // The files can be described without choosing a subset.
         Err(failure) if failure.class == ExitClass::Usage => {
             let problem = Problem::of_failure(ProblemKind::Other, failure);
             problems.push(Problem { severity: Severity::Note, ..problem });
@@ -198,7 +198,7 @@ fn listing(facts: &SetFacts) -> TextTable {
     table
 }
 
-/// Returns a file that cannot be used as a problem; a cancellation ends the work.
+/// Returns the problem for a file that cannot be used. A cancellation is returned as an error.
 fn unreadable(failure: Failure) -> Outcome<Problem> {
     if failure.is_cancelled() {
         return Err(failure);
@@ -207,20 +207,20 @@ fn unreadable(failure: Failure) -> Outcome<Problem> {
     Ok(Problem::of_failure(kind, failure))
 }
 
-/// What is checked at a time: a file, or one of its parts.
+/// A unit of the check: a file, or a part of a file.
 pub struct CheckUnit {
     file: TableFile,
     part: Option<(Arc<dyn Table>, TableUnit)>,
 }
 
 impl CheckUnit {
-    /// Returns the bytes that are read.
+    /// Returns the number of bytes that the unit reads.
     pub fn bytes(&self) -> u64 {
         self.part.as_ref().map_or(self.file.bytes, |(_, unit)| unit.bytes)
     }
 }
 
-/// A check of files with tables; the units run in any order.
+/// A check of tables. Its units may run in any order.
 pub struct TableCheck {
     is_deep: bool,
     without_checksum: AtomicU64,
@@ -232,7 +232,7 @@ impl TableCheck {
         Self { is_deep, without_checksum: AtomicU64::default() }
     }
 
-    /// Returns the units of a file or a folder. A few files are divided into their parts, so that all threads have work.
+    /// Returns the units of a file or a folder. If there are few files, they are divided into parts, so that all threads have work.
     ///
     /// # Errors
     /// The path cannot be read, or a single file cannot be opened.
@@ -266,7 +266,7 @@ impl TableCheck {
         Ok(units)
     }
 
-    /// Checks a unit; findings go to the handles.
+    /// Checks a unit. Findings are reported to the handles.
     ///
     /// # Errors
     /// The file cannot be read, or the work is cancelled.
@@ -309,7 +309,7 @@ impl TableCheck {
     }
 }
 
-/// Reports what is known of a file before its parts are read.
+/// Reports problems that are known from the metadata of a file, before its parts are read.
 fn report_file(file: &TableFile, table: &dyn Table, parts: &[TableUnit], handles: &Handles<'_>) -> Outcome<()> {
     table.loss().into_iter().try_for_each(|loss| handles.problems.report(loss))?;
     if parts.is_empty() {

@@ -7,7 +7,7 @@ use std::path::Path;
 const WORD_BYTES: usize = 8;
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// The offsets of one `.tar.idx`; unlike the format's own reader it also returns words that do not ascend.
+/// The offsets of one `.tar.idx`. Unlike the format's own reader, it also returns words that do not ascend.
 pub(super) struct TarIdxReader {
     file: ReadFile,
     buffer: Vec<u8>,

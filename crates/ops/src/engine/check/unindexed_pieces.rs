@@ -1,5 +1,5 @@
-//! Finds samples in several pieces: a sample without a row whose key has its row elsewhere, and that has no part in common with the sample
-//! there. For a data set without tables, the keys of all shards are sorted instead.
+//! Finds samples in several pieces: a sample without a row that has no part in common with the sample that has the row of the same key. For
+//! a data set without tables, the keys of all shards are sorted instead.
 
 use super::PreparedDataset;
 use crate::engine::index::{self, SpooledShard};
@@ -12,12 +12,12 @@ use gristmill_storage::scratch::Scratch;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-/// The most parts of one sample that are compared.
+/// Limit of compared parts of one sample.
 const MAX_PARTS: usize = 1 << 16;
-/// Bytes that the keys of one shard may take in memory while they are sorted.
+/// Limit of the memory for sorting the keys of one shard, in bytes.
 const SORT_BYTES: usize = 16 << 20;
 
-/// Finds pieces among the samples of one shard that have no row.
+/// Finds pieces among the samples without a row in one shard.
 #[derive(Default)]
 pub(super) struct UnindexedPieces {
     parts: HashSet<String>,
@@ -26,7 +26,7 @@ pub(super) struct UnindexedPieces {
 }
 
 impl UnindexedPieces {
-    /// Adds a part of the current sample that has no row.
+    /// Adds a part of the current sample, which has no row.
     pub(super) fn add_part(&mut self, name: &str) {
         if self.parts.len() < MAX_PARTS {
             self.parts.insert(name.to_owned());
@@ -77,14 +77,14 @@ impl KeySpools {
     ) -> Outcome<ShardScan> {
         let spooled = index::scan_unit_with(shard, self.scratch.path(), &RealFs, SORT_BYTES, handles, sink)?;
         let scan = spooled.scan.clone();
-        // Samples that AppleDouble files separate are reported as such.
+        // Samples that are separated by AppleDouble files are reported as such.
         if !scan.apple_double.as_ref().is_some_and(|entries| entries.is_refused()) {
             self.spools.lock().unwrap_or_else(PoisonError::into_inner).push((shard.1 .0, spooled));
         }
         Ok(scan)
     }
 
-    /// Reports the samples in several pieces, after all shards were scanned.
+    /// Reports the samples in several pieces. Must be called after all shards were scanned.
     pub(super) fn finish(&self, prepared: &PreparedDataset, handles: &Handles<'_>) -> Outcome<()> {
         let mut spools = self.spools.lock().unwrap_or_else(PoisonError::into_inner);
         spools.sort_by_key(|(number, _)| *number);

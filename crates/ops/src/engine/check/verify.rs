@@ -23,12 +23,12 @@ pub fn verify(root: &Path, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     Ok(checked)
 }
 
-/// Opens the data set and checks what does not belong to a single shard: the database as a whole, an interrupted publish.
+/// Opens the data set and checks its shared files: the database as a whole, an interrupted publication.
 pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<PreparedDataset> {
     let mut prepared = PreparedDataset::open(root)?;
     super::lint::interrupted(&prepared, handles.problems)?;
     super::lint::files::check(&prepared, handles.problems)?;
-    // Errors that a loader meets before its first sample are as serious as a wrong row.
+    // Errors that a loader finds before its first sample are as serious as a wrong row.
     super::lint::dataset_yaml(&prepared, layout::DATASET_YAML, handles.problems)?;
     super::lint::splits::check(&prepared, handles.problems)?;
     super::lint::database::check(&mut prepared, handles)?;
@@ -37,11 +37,11 @@ pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<PreparedDataset> {
     Ok(prepared)
 }
 
-/// Reports excludes whose sample does not exist according to the tables. Excludes that name no shard were reported with the splits.
+/// Reports excludes of samples that do not exist according to the tables. Excludes that name no shard were reported with the splits.
 fn unmatched_excludes(prepared: &PreparedDataset, handles: &Handles<'_>) -> Outcome<()> {
     let Some(file) = prepared.splits.as_ref().filter(|_| prepared.has_tables) else { return Ok(()) };
     let names: Vec<String> = prepared.info.shard_counts.iter().map(|(name, _)| name.clone()).collect();
-    // Only one of several samples with the same key has a row, so that a match in any shard counts.
+    // Only one of several samples with the same key has a row, so a match in any shard counts.
     let known: HashSet<&str> = names.iter().map(String::as_str).collect();
     let names_a_shard = |item: &str| item.match_indices('/').any(|(at, _)| known.contains(&item[..at]));
     let lost =
@@ -56,7 +56,7 @@ fn unmatched_excludes(prepared: &PreparedDataset, handles: &Handles<'_>) -> Outc
     Ok(())
 }
 
-/// Verifies one shard: the unit of work. A shard that is missing or unreadable is a finding, not a failure.
+/// Verifies one shard, which is a unit of work. A shard that is missing or unreadable is a finding, not a failure.
 pub fn verify_shard(prepared: &PreparedDataset, id: ShardId, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let Some((name, count)) = prepared.entry(id) else { return Ok(CheckCounts::default()) };
     one_shard(name, handles, |handles| {
@@ -70,8 +70,8 @@ pub fn verify_shard(prepared: &PreparedDataset, id: ShardId, handles: &Handles<'
     })
 }
 
-/// Checks one shard and reports its errors, so that the other shards are still checked. Only a cancellation, and a finding that is to end
-/// the run (`--strict`), are returned as errors.
+/// Checks one shard and reports its errors, so that the other shards are still checked. Returns an error only for a cancellation, and for a
+/// finding that must end the run (`--strict`).
 pub(super) fn one_shard(
     name: &str,
     handles: &Handles<'_>,
@@ -88,7 +88,7 @@ pub(super) fn one_shard(
     }
 }
 
-/// Reports a shard that cannot be checked like any other finding, so that the others are still checked.
+/// Reports the failure to check a shard like any other finding, so that the other shards are still checked.
 fn unreadable(shard: &str, failure: Failure, handles: &Handles<'_>) -> Outcome<()> {
     handles.progress.add(1, 0);
     let missing = failure.class == gristmill_core::ExitClass::Environment;

@@ -1,4 +1,4 @@
-//! Building blocks of lines of output and lines of metadata.
+//! Writers for lines of output and lines of metadata in Python's format.
 
 use super::write_back::RangesPlacement;
 use gristmill_core::dedup::FIELD_OF_VARIANT_B;
@@ -9,10 +9,10 @@ use gristmill_pycompat::json_rewriter::{is_same_key, JsonRewriter};
 use gristmill_pycompat::json_text::{push_ascii, push_reencoded, push_reencoded_part};
 use gristmill_pycompat::json_walk::Kind;
 
-/// Bytes collected before they are passed on.
+/// Bytes that are buffered before they are passed on.
 const FLUSH_BYTES: usize = 256 << 10;
 
-/// A line of output, collected and passed on in large pieces.
+/// A line of output, buffered and passed on in large pieces.
 pub(super) struct OutputLine<'a> {
     buffer: Vec<u8>,
     take: &'a mut dyn FnMut(&[u8]) -> Outcome<()>,
@@ -20,7 +20,7 @@ pub(super) struct OutputLine<'a> {
 }
 
 impl<'a> OutputLine<'a> {
-    /// Collects in `buffer`, whose content is discarded.
+    /// Creates a line with `buffer` as its buffer, whose content is discarded.
     pub(super) fn new(mut buffer: Vec<u8>, take: &'a mut dyn FnMut(&[u8]) -> Outcome<()>) -> Self {
         buffer.clear();
         Self { buffer, take, handed: 0 }
@@ -36,7 +36,7 @@ impl<'a> OutputLine<'a> {
         &mut self.buffer
     }
 
-    /// Passes the collected bytes on when there are enough of them.
+    /// Passes the buffered bytes on if there are enough of them.
     pub(super) fn flush(&mut self) -> Outcome<()> {
         if self.buffer.len() >= FLUSH_BYTES {
             self.handed += self.buffer.len() as u64;
@@ -46,12 +46,12 @@ impl<'a> OutputLine<'a> {
         Ok(())
     }
 
-    /// Returns the buffer with the rest, which is not passed on.
+    /// Returns the buffer with the remaining bytes, which are not passed on.
     pub(super) fn into_buffer(self) -> Vec<u8> {
         self.buffer
     }
 
-    /// Passes the rest on; returns the total number of bytes, and the buffer.
+    /// Passes the remaining bytes on. Returns the total number of bytes, and the buffer.
     pub(super) fn finish(mut self) -> Outcome<(u64, Vec<u8>)> {
         if !self.buffer.is_empty() {
             self.handed += self.buffer.len() as u64;
@@ -73,7 +73,7 @@ impl<'a> Parts<'a> {
         Self { body: record.body, fields: record.fields() }
     }
 
-    /// Returns the bytes that contain the keys.
+    /// Returns the bytes of the line that contain the keys.
     fn keys(self) -> &'a [u8] {
         match self.body {
             Body::Buffered(line) => line,
@@ -86,7 +86,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Writes fields in Python's format; its memory is reused from record to record.
+/// Writes fields in Python's format. Its memory is reused for the next record.
 #[derive(Default)]
 pub(super) struct Composer {
     rewriter: JsonRewriter,
@@ -106,7 +106,7 @@ impl Composer {
         }
     }
 
-    /// Appends all fields but the text, each after a comma unless it is the first, with the list of ranges at its position.
+    /// Appends all fields except the text, each after a comma unless it is the first. The list of ranges is inserted at its position.
     pub(super) fn fields(
         &mut self,
         parts: Parts<'_>,
@@ -136,7 +136,7 @@ impl Composer {
         match ranges {
             RangesPlacement::Removed => {}
             RangesPlacement::AfterText => {
-                // A field of that name in the input takes precedence.
+                // If the input has a field with that name, its position is used.
                 skipped = place_of(FIELD_OF_VARIANT_B, settled, |field| parts.key(field));
                 push_key(FIELD_OF_VARIANT_B.as_bytes(), &mut is_first, out);
                 match skipped.and_then(|place| settled.get(place)) {
@@ -214,7 +214,7 @@ pub(super) fn string(body: Body<'_>, field: &Field, out: &mut OutputLine<'_>) ->
     }
 }
 
-/// Passes the bytes of a value to `take`; they are read into memory where the line is not held.
+/// Passes the bytes of a value to `take`. They are read into memory if the line is not in memory.
 fn with_value(body: Body<'_>, field: &Field, take: impl FnOnce(&[u8])) -> Outcome<()> {
     match body {
         Body::Buffered(line) => take(slice(line, field.from, field.to)),
@@ -240,7 +240,7 @@ fn push_key(raw: &[u8], is_first: &mut bool, out: &mut OutputLine<'_>) {
     push_object_key(raw, is_first, out.buffer());
 }
 
-/// Writes nested objects for these keys, with the list in the innermost.
+/// Writes nested objects for these keys, with the list in the innermost object.
 fn push_new_field(way: &[String], list: &[u8], out: &mut Vec<u8>) {
     for key in way {
         out.extend_from_slice(b"{\"");
@@ -257,7 +257,7 @@ fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut JsonRewrite
     // The text after each object on the path, outermost first.
     let mut remainders: Vec<Vec<u8>> = Vec::new();
     while let Some((key, rest)) = way.split_first() {
-        // Without a requested key no field is left out.
+        // With no requested key, all fields are returned.
         let mut fields = Fields::any();
         let mut settled = Vec::new();
         if fields.read(object).is_err() {

@@ -1,4 +1,4 @@
-//! Writes the files that the reference keeps: the index, its suffix table, and the ranges (docs/formats/bsade.md §3 and §5).
+//! Writes the files of the reference program: the index, its suffix table, and the ranges (docs/formats/bsade.md §3 and §5).
 
 use super::compose::{Composer, OutputLine, Parts};
 use super::write_back::RangesPlacement;
@@ -25,7 +25,7 @@ pub struct ShardExport {
 }
 
 impl ShardExport {
-    /// Creates the files, which must not exist, in an existing folder.
+    /// Creates the files in an existing folder. They must not exist.
     pub fn create(fs: &dyn Fs, folder: &Path) -> Outcome<Self> {
         let writer = ShardWriter::create(fs, folder)?;
         Ok(Self { writer, composer: Composer::default(), spare: String::new() })
@@ -51,12 +51,12 @@ impl ShardExport {
         Ok(())
     }
 
-    /// Returns what was written so far; the next document's separator is written at `bytes`.
+    /// Returns the current size; the next document's separator is written at `bytes`.
     pub fn size(&self) -> ShardSize {
         self.writer.size()
     }
 
-    /// Makes all files durable and closes them.
+    /// Flushes all files to disk and closes them.
     pub fn finish(self) -> Outcome<ShardSize> {
         self.writer.finish()
     }
@@ -69,14 +69,14 @@ pub struct RangesExport {
 }
 
 impl RangesExport {
-    /// Creates `remove_ranges`, which must not exist, in an existing folder.
+    /// Creates `remove_ranges` in an existing folder. The file must not exist.
     pub fn create(fs: &dyn Fs, folder: &Path) -> Outcome<Self> {
         let ranges = RangesWriter::create(fs, &folder.join(REMOVE_RANGES))?;
         Ok(Self { ranges, kept: KeptLengths::default() })
     }
 
-    /// Adds the ranges of the document whose separator is at `separator` of the shard's `tokenized`: as they were found, relative to the
-    /// text, and as [`WriteBack::shortened`](super::write_back::WriteBack::shortened) returns them.
+    /// Adds the ranges of the document whose separator is at `separator` in the shard's `tokenized`: as they were found, relative to the
+    /// text, and as returned by [`WriteBack::shortened`](super::write_back::WriteBack::shortened).
     pub fn add(&mut self, separator: u64, ranges: &[Range], shortened: &[Range]) -> Outcome<()> {
         for range in ranges {
             self.ranges.push(Range::new(separator + 1 + range.start, separator + 1 + range.end))?;
@@ -85,7 +85,7 @@ impl RangesExport {
         Ok(())
     }
 
-    /// Also writes the lengths of the text kept between ranges, and closes both files.
+    /// Writes the lengths of the text between ranges, too, and closes both files.
     pub fn finish(self, fs: &dyn Fs, folder: &Path) -> Outcome<()> {
         self.ranges.close()?;
         let mut lengths = BufferedFile::new(fs.create_file(&folder.join(KEPT_LENGTHS))?, BUFFER_BYTES);
@@ -98,14 +98,14 @@ impl RangesExport {
     }
 }
 
-/// Returns the smallest number of shards, from `shards` on, for which every table can be built in `memory` bytes, given the bytes of each
-/// file in `tokenized`, in the global order. `None` when one file alone is too large.
+/// Returns the smallest number of shards, from `shards` on, for which every table can be built in `memory` bytes. `files` contains the
+/// bytes of each file in `tokenized`, in the global order. Returns `None` if a single file is too large.
 pub fn shards_that_fit(files: &[u64], shards: u32, memory: u64) -> Option<u32> {
     let fits = |bytes: u64| table_memory(bytes) <= memory && u32::try_from(bytes).is_ok();
     if !files.iter().all(|bytes| fits(*bytes)) {
         return None;
     }
-    // With as many shards as files, each has at most one.
+    // With as many shards as files, each shard contains at most one file.
     let most = u32::try_from(files.len()).unwrap_or(u32::MAX).max(shards);
     (shards.max(1)..=most).find(|shards| {
         (0..*shards).all(|shard| {
@@ -116,8 +116,8 @@ pub fn shards_that_fit(files: &[u64], shards: u32, memory: u64) -> Option<u32> {
     })
 }
 
-/// Builds the table of a shard whose `tokenized` is written, in at most `memory` bytes, and writes it next to that file. Refused when it
-/// needs more.
+/// Builds the suffix table of a shard whose `tokenized` is written, in at most `memory` bytes, and writes it next to that file. Refuses a
+/// table that needs more memory.
 pub fn write_table(fs: &dyn Fs, folder: &Path, memory: u64, cancel: &Cancel) -> Outcome<()> {
     let file = open_read(&folder.join(TOKENIZED))?;
     let needed = table_memory(file.len());

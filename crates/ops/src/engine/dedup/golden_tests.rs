@@ -1,4 +1,4 @@
-//! Test cases made by the reference: given its own ranges, both outputs and all files of the index match byte for byte.
+//! Test cases made by the reference program: given its ranges, both outputs and all files of the index match byte for byte.
 
 use super::export::{write_table, RangesExport, ShardExport};
 use super::output::CompressedOutput;
@@ -60,7 +60,7 @@ fn each(file: &TextFile, mut take: impl FnMut(&gristmill_data::source::dedup::Re
     assert!(documents.damage().is_none());
 }
 
-/// Returns the text of a packed file.
+/// Returns the text of a compressed file.
 fn unpacked(path: &Path, packing: Packing) -> Vec<u8> {
     let stamp = stamp_at(path).unwrap();
     let file = TextFile {

@@ -1,4 +1,4 @@
-//! Indexes made by the reference: they are accepted, damage is found, and their content can be written.
+//! Indexes made by the reference program: they are accepted, damage is found, and their content can be written.
 
 use super::golden_tests::{golden, layouts, shards_of, CASES};
 use super::original::{Index, IndexedDocuments};
@@ -10,7 +10,7 @@ use gristmill_storage::fs::{Fs as _, RealFs};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Copies a golden index to the paths that the reference uses.
+/// Copies a golden index to the paths that the reference program uses.
 fn index_of(case: &str, to: &Path) -> (Index, u64) {
     let facts: serde_json::Value =
         serde_json::from_slice(&std::fs::read(golden(case).join("case.json")).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Notes taken of a line when it is read, so that it can be written without being parsed again.
+//! Notes of lines, made when a line is read, so that the line can be written without being parsed again.
 
 use super::compose::{OutputLine, Parts};
 use super::write_back::{LineResult, RangesPlacement, TextPieces, WriteBack};
@@ -7,14 +7,14 @@ use gristmill_data::formats::bsade::Range;
 use gristmill_data::source::dedup::{Body, Kind, Record};
 use gristmill_pycompat::json_text::{push_reencoded, unescape};
 
-/// Position of the text in a line whose other fields are already in Python's format, or a mark that the line is unknown.
+/// Position of the text in a line whose other fields are already in Python's format, or a marker for a line that must be parsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineNote {
-    /// Bytes of the line without its `\n`; 0 when nothing is known.
+    /// Bytes of the line without its `\n`; 0 if the line must be parsed.
     bytes: u32,
-    /// The first byte of the text, after its opening quote.
+    /// Offset of the first byte of the text, after its opening quote.
     from: u32,
-    /// The closing quote of the text.
+    /// Offset of the closing quote of the text.
     to: u32,
     /// Bytes of the text after its escapes are resolved.
     text: u32,
@@ -37,12 +37,12 @@ impl LineNote {
         Self { bytes, from, to, text }
     }
 
-    /// Returns the bytes of the line without its `\n`; `None` where the line must be parsed.
+    /// Returns the length of the line without its `\n`; `None` if the line must be parsed.
     pub fn bytes(&self) -> Option<usize> {
         (self.bytes > 0).then_some(self.bytes as usize)
     }
 
-    /// Returns the bytes of the text.
+    /// Returns the length of the text in bytes.
     pub fn text_bytes(&self) -> u64 {
         u64::from(self.text)
     }
@@ -64,7 +64,7 @@ pub struct NotedLine<'a> {
 
 impl TextPieces for NotedLine<'_> {
     fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
-        // The text was valid when the note was taken.
+        // The text was valid UTF-8 when the note was made.
         let raw = simdutf8::basic::from_utf8(self.note.text(self.line)).unwrap_or_default();
         if raw.len() as u64 == self.note.text_bytes() {
             return take(raw).map(|()| raw.len() as u64);
@@ -76,7 +76,7 @@ impl TextPieces for NotedLine<'_> {
 }
 
 impl WriteBack {
-    /// Takes the note of a line whose text is `text_bytes` bytes long.
+    /// Makes the note of a line whose text is `text_bytes` bytes long.
     pub fn note(&mut self, record: &Record<'_>, text_bytes: u64) -> Outcome<LineNote> {
         Ok(self.note_of(record, text_bytes)?.unwrap_or_default())
     }
@@ -94,7 +94,7 @@ impl WriteBack {
         let Some((before, after)) = self.others(line, &note).filter(|_| self.ranges == RangesPlacement::Removed) else {
             return Ok(None);
         };
-        // A line whose output exceeds the buffer is not compared.
+        // A line whose output exceeds the buffer cannot be compared, so it has no note.
         let mut is_handed = false;
         let mut none = |_: &[u8]| {
             is_handed = true;
@@ -114,7 +114,7 @@ impl WriteBack {
         Ok((is_same && !is_handed).then_some(note))
     }
 
-    /// Returns the bytes before the text's key and after the text, if everything is where Python would write it.
+    /// Returns the bytes before the text's key and after the text, if they are where Python would write them.
     fn others<'l>(&self, line: &'l [u8], note: &LineNote) -> Option<(&'l [u8], &'l [u8])> {
         let (_, key) = self.opening.split_first()?;
         let before = line.get(..note.from as usize)?.strip_suffix(key)?.strip_prefix(b"{")?;
@@ -122,7 +122,7 @@ impl WriteBack {
         Some((before, after))
     }
 
-    /// Does the same as [`write`](Self::write) for a line with a note; `None` when the line does not fit the note.
+    /// Like [`write`](Self::write), for a line with a note. Returns `None` if the line does not match the note.
     pub fn write_noted(
         &mut self,
         noted: &NotedLine<'_>,

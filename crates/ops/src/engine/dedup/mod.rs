@@ -1,4 +1,4 @@
-//! Exact substring dedup: decides what is removable and writes the records without it (docs/formats/bsade.md).
+//! Exact substring dedup: writes records without their removable text (docs/formats/bsade.md), and stores, checks and shows ranges.
 
 mod compose;
 pub mod export;

@@ -1,4 +1,4 @@
-//! An existing index, made by the reference or by this program: its documents in order (docs/formats/bsade.md §3).
+//! An existing index, made by the reference program or by this program: its documents in order (docs/formats/bsade.md §3).
 
 use super::write_back::TextPieces;
 use gristmill_core::text::bytes as size;
@@ -13,7 +13,7 @@ use gristmill_storage::files;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 
-/// The longest line of metadata in bytes.
+/// Maximum length of a line of metadata in bytes.
 pub const MAX_METADATA_BYTES: u64 = 64 << 20;
 /// Bytes of text read at a time.
 const READ_BYTES: u64 = 256 << 10;
@@ -30,7 +30,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Finds the shards of an index. A folder without `0` is a usage error, a gap in the numbers is refused.
+    /// Finds the shards of an index. A folder without `0` is a usage error; a gap in the numbers is refused.
     pub fn open(folder: &Path) -> Outcome<Self> {
         let entries = files::read_dir(folder).map_err(|error| Failure::io(ACTIVITY, folder, &error))?;
         let mut numbers = Vec::new();
@@ -58,7 +58,7 @@ impl Index {
         Shard::open(&shard_folder(&self.folder, number))
     }
 
-    /// Opens the ranges of a shard that were found with this minimum length; `None` when there are none.
+    /// Opens the ranges of a shard that were found with this minimum length; `None` if there are none.
     pub fn ranges(&self, number: u32, min_length: u64) -> Outcome<Option<RangesReader>> {
         match open_read(&ranges_folder(&self.folder, number, min_length).join(REMOVE_RANGES)) {
             Ok(file) => RangesReader::new(file).map(Some),
@@ -71,11 +71,11 @@ impl Index {
 /// One document of an index.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedDocument<'a> {
-    /// The document's position in the index.
+    /// Position of the document in the index.
     pub place: DocumentLocation,
-    /// The original file, relative to the input: a path that stays below it.
+    /// The original file, relative to the input. Checked to stay below the input.
     pub path: &'a str,
-    /// The line in that file, counted from 0.
+    /// Line number in that file, counted from 0.
     pub line: u64,
     /// The other fields, as a JSON object.
     pub others: &'a [u8],
@@ -94,14 +94,14 @@ pub struct IndexedDocuments<'a> {
 }
 
 impl<'a> IndexedDocuments<'a> {
-    /// Starts at the first document.
+    /// Creates a reader that starts at the first document.
     pub fn new(shard: &'a Shard, cancel: &'a Cancel) -> Self {
         let (line, path) = (Vec::new(), String::new());
         Self { shard, places: shard.places(), line, fields: Fields::any(), path, cancel }
     }
 
-    /// Returns the next document; `None` after the last one. A document that cannot be parsed is refused with its position: the documents
-    /// of an index depend on each other.
+    /// Returns the next document; `None` after the last one. Fails with the position of a document that cannot be parsed, because the
+    /// documents of an index depend on each other.
     #[expect(clippy::should_implement_trait, reason = "what it hands out borrows from it")]
     pub fn next(&mut self) -> Outcome<Option<IndexedDocument<'_>>> {
         let Some(place) = self.places.next(self.cancel)? else { return Ok(None) };
@@ -128,7 +128,7 @@ pub(super) fn read_line(metadata: &ReadFile, place: &DocumentLocation, line: &mu
     metadata.read_exact_at(line, place.meta_start).map_err(|error| Failure::io(ACTIVITY, metadata.path(), &error))
 }
 
-/// Parses a line of metadata: returns the line number and the position of the other fields; the path is stored in `path`.
+/// Parses a line of metadata. Returns the line number and the position of the other fields, and stores the path in `path`.
 pub(super) fn describe(line: &[u8], fields: &mut Fields, path: &mut String) -> Result<(u64, (u64, u64)), &'static str> {
     let line = line.strip_suffix(b"\n").ok_or("the line does not end where the next one begins")?;
     if std::str::from_utf8(line).is_err() || fields.read(line).is_err() {
@@ -155,13 +155,13 @@ pub(super) fn describe(line: &[u8], fields: &mut Fields, path: &mut String) -> R
     Ok((number, (others.from, others.to)))
 }
 
-/// Whether a relative path stays below its base.
+/// Whether a relative path does not leave its base folder.
 fn stays_below(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 impl IndexedDocument<'_> {
-    /// Passes the bytes of the text on in pieces, valid or not.
+    /// Passes the bytes of the text to `take` in pieces, whether they are valid UTF-8 or not.
     pub fn each_bytes(&self, take: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
         let mut buffer = Vec::new();
         let mut at = self.place.start + 1;
@@ -177,7 +177,7 @@ impl IndexedDocument<'_> {
     }
 }
 
-/// Text that is not UTF-8 is refused with its position.
+/// Fails with the position of a text that is not UTF-8.
 impl TextPieces for IndexedDocument<'_> {
     fn each_piece(&self, _: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         let mut cut = Vec::new();

@@ -1,4 +1,4 @@
-//! An output file, packed according to the end of its name (docs/formats/bsade.md §6).
+//! An output file, compressed according to the suffix of its name (docs/formats/bsade.md §6).
 
 use super::zip_writer::ZipWriter;
 use gristmill_core::Outcome;
@@ -7,9 +7,9 @@ use gristmill_storage::fs::BufferedFile;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// The level of zstd: its default.
+/// Compression level of zstd: its default.
 const ZSTD_LEVEL: i32 = 3;
-/// The preset of xz and lzma: higher ones take much more memory and time for a few percent.
+/// Preset of xz and lzma: higher presets take much more memory and time and save only a few percent.
 const XZ_PRESET: u32 = 3;
 /// Memory of one zstd encoder at that level with its buffers, in bytes.
 const ZSTD_MEMORY: u64 = 6 << 20;
@@ -20,7 +20,7 @@ const BZIP2_MEMORY: u64 = 8 << 20;
 /// Memory of one xz or lzma encoder at that preset, in bytes.
 const XZ_MEMORY: u64 = 32 << 20;
 
-/// Packs bytes into a file.
+/// Writer that compresses bytes into a file.
 pub struct CompressedOutput {
     encoder: OutputEncoder,
     bytes: u64,
@@ -36,7 +36,7 @@ enum OutputEncoder {
 }
 
 impl CompressedOutput {
-    /// Returns the memory that packing takes, in bytes, without the buffer of the file.
+    /// Returns the memory for compression in bytes, without the buffer of the file.
     pub fn memory(packing: Packing) -> u64 {
         match packing {
             Packing::Plain => 0,
@@ -47,12 +47,12 @@ impl CompressedOutput {
         }
     }
 
-    /// Writes into an open file as it is.
+    /// Creates an output that writes to an open file without compression.
     pub fn plain(file: BufferedFile) -> Self {
         Self { encoder: OutputEncoder::Plain(file), bytes: 0 }
     }
 
-    /// Packs into an open file, according to the end of `name`.
+    /// Creates an output that compresses to an open file, according to the suffix of `name`.
     pub fn new(file: BufferedFile, name: &str) -> Outcome<Self> {
         let path = file.path().to_owned();
         let failed = |error: io::Error| BufferedFile::failure("packing", &path, error);
@@ -100,12 +100,12 @@ impl CompressedOutput {
         }
     }
 
-    /// Returns the number of bytes written, before packing.
+    /// Returns the number of bytes written, before compression.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Ends the stream and returns the file, which the caller must finish.
+    /// Ends the stream and returns the file, which the caller must close.
     pub fn end(self) -> Outcome<BufferedFile> {
         let path = self.path().to_owned();
         let ended = match self.encoder {

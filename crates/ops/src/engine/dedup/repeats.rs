@@ -1,4 +1,4 @@
-//! Shows repeats in the documents themselves: everything is held in memory, nothing is written.
+//! Finds repeats for showing them in their documents. Everything is held in memory, and no file is written.
 
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_data::source::dedup::{Body, Documents, Kind, Position, Spool, TextFile};
@@ -8,45 +8,45 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The byte before each document.
+/// The byte that precedes each document.
 const SEPARATOR: u8 = 0xff;
-/// The longest line of a packed file that is read, in bytes.
+/// Maximum length of a line of a compressed file, in bytes.
 const MAX_LINE_BYTES: usize = 256 << 20;
-/// The most passages that are kept.
+/// Limit of recorded passages.
 const MAX_PASSAGES: usize = 200;
-/// The most listed ranges that are kept: for further records the ranges found are shown.
+/// Limit of recorded listed ranges. For further records, the ranges found by the rule are shown.
 const MAX_LISTED_RANGES: usize = 1 << 22;
-/// The most errors that are kept.
+/// Limit of recorded errors.
 const MAX_PROBLEMS: usize = 100;
 
 /// The files to examine, and the options.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
-    /// The files, in the order that decides which copy is the first.
+    /// The files, in the order that determines which copy is the first.
     pub files: &'a [TextFile],
-    /// The field that holds the text.
+    /// The field that contains the text.
     pub text_key: &'a str,
-    /// The rule for what is removable.
+    /// Rule that determines which text is removable.
     pub rule: Rule,
-    /// Dotted keys under which records may list their ranges, as a dedup in annotate mode writes them. Listed ranges take precedence over
+    /// Dotted keys under which records may list their ranges, as `dedup` writes them in annotate mode. Listed ranges take precedence over
     /// those found by the rule.
     pub listed_under: &'a [&'a str],
-    /// The most bytes of text that are held; text after them is not examined.
+    /// Limit of the bytes of text held in memory; later text is not examined.
     pub most_text: usize,
 }
 
-/// A file that was read.
+/// Figures of a file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSummary {
     /// The name relative to the folder, raw.
     pub name: String,
-    /// Documents with text.
+    /// Number of documents with text.
     pub documents: u64,
     /// Bytes of text in those documents.
     pub text_bytes: u64,
-    /// Ranges that repeat.
+    /// Number of repeated ranges.
     pub ranges: u64,
-    /// Bytes in those ranges, cut to whole characters.
+    /// Bytes in those ranges, shrunk to whole characters.
     pub removed_bytes: u64,
 }
 
@@ -55,9 +55,9 @@ pub struct FileSummary {
 pub struct DocumentSummary {
     /// Position of the document's file.
     pub file: u32,
-    /// The document's line, counted from 1.
+    /// Line number of the document, counted from 1.
     pub line: u64,
-    /// Offset of that line in the unpacked file, in bytes.
+    /// Offset of that line in the uncompressed file, in bytes.
     pub start: u64,
     from: usize,
     to: usize,
@@ -65,44 +65,44 @@ pub struct DocumentSummary {
     ranges: usize,
 }
 
-/// A range that repeats.
+/// A repeated range of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeSummary {
-    /// Begin in the text of the document, in bytes; always between two characters.
+    /// Start in the text of the document, in bytes; always between two characters.
     pub from: usize,
-    /// End in the text of the document, in bytes.
+    /// End in the text of the document, in bytes; always between two characters.
     pub to: usize,
-    /// Begin of the copy that is kept, in the concatenated text.
+    /// Start of the copy that is kept, in the concatenated text.
     kept: u64,
 }
 
-/// A passage that repeats.
+/// A repeated passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassageSummary {
     /// Position of a document that contains the passage.
     pub document: usize,
-    /// Begin in that document's text, in bytes; between two characters.
+    /// Start in that document's text, in bytes; between two characters.
     pub from: usize,
-    /// Length in bytes.
+    /// Length of the passage in bytes.
     pub bytes: usize,
     /// Approximate number of occurrences.
     pub count: u64,
 }
 
-/// The repeats found.
+/// The repeats found, and the documents that contain them.
 #[derive(Clone, Debug, Default)]
 pub struct Repeats {
-    /// The files that were read, the last one possibly in part.
+    /// The files that were read; the last one may be incomplete.
     pub files: Vec<FileSummary>,
     /// Positions of the documents that have ranges, in order.
     pub changed: Vec<usize>,
-    /// The passages that repeat most, those that account for most bytes first.
+    /// The most repeated passages, in descending order of their repeated bytes.
     pub passages: Vec<PassageSummary>,
-    /// Whether there is more text than was examined.
+    /// Whether there is more text than the limit, which was not examined.
     pub is_cut: bool,
     /// Whether records list their ranges, which are then shown.
     pub is_listed: bool,
-    /// What could not be read, and why; raw.
+    /// Files and lines that could not be read, with the reason; raw.
     pub failures: Vec<String>,
     text: Vec<u8>,
     documents: Vec<DocumentSummary>,
@@ -116,7 +116,7 @@ pub struct Repeats {
 ///
 /// # Errors
 ///
-/// Where a file cannot be opened, or changes while it is read; when it is cancelled.
+/// A file cannot be opened or changes while it is read, or the work is cancelled.
 pub fn find_repeats(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
     let mut seen = Repeats::default();
     for (index, file) in (0..).zip(scope.files) {
@@ -176,7 +176,7 @@ impl Repeats {
         Ok(())
     }
 
-    /// Stores the ranges that the record of the next document lists, if it does.
+    /// Stores the ranges listed in the record of the next document, if there are any.
     fn note_listed(&mut self, line: &[u8], keys: &[&str], text_bytes: usize) {
         let listed = keys.iter().find_map(|key| listed_ranges(line, key, text_bytes));
         let Some(ranges) = listed.filter(|ranges| self.listed_ranges + ranges.len() <= MAX_LISTED_RANGES) else {
@@ -187,7 +187,7 @@ impl Repeats {
         self.listed.insert(self.documents.len(), ranges);
     }
 
-    /// Assigns the ranges that were found, or are listed, to the documents.
+    /// Assigns ranges to the documents: the listed ones if there are any, otherwise those that were found.
     fn assign_ranges(&mut self, found: RepeatedText, min_length: u64) {
         let mut listed = std::mem::take(&mut self.listed);
         let mut intervals = found.intervals.iter().peekable();
@@ -275,13 +275,13 @@ impl Repeats {
         self.ranges.get(document.first_range..document.first_range + document.ranges).unwrap_or_default()
     }
 
-    /// Returns the repeated bytes of a document, cut to whole characters.
+    /// Returns the repeated bytes of a document, shrunk to whole characters.
     pub fn removed_of(&self, index: usize) -> usize {
         self.ranges_of(index).iter().map(|range| range.to - range.from).sum()
     }
 
-    /// Returns the document with the copy of a range that is kept, and the offset of that copy in its text, in bytes. Under "keep none" and
-    /// at the first occurrence of a text that repeats itself this may be the range itself.
+    /// Returns the document with the copy of a range that is kept, and the offset of that copy in its text, in bytes. Under "keep none",
+    /// and at the first occurrence of a text that overlaps its own repeat, this may be the range itself.
     pub fn kept_copy(&self, range: &RangeSummary) -> Option<(usize, usize)> {
         let (document, mut from) = self.locate(range.kept)?;
         let text = self.text_of(document);
@@ -291,14 +291,14 @@ impl Repeats {
         Some((document, from))
     }
 
-    /// Returns the document whose line begins at this byte of the file of this name, or the next one in that file.
+    /// Returns the document whose line begins at offset `start` in the file with this name, or the next document in that file.
     pub fn find(&self, name: &str, start: u64) -> Option<usize> {
         let file = u32::try_from(self.files.iter().position(|file| file.name == name)?).ok()?;
         let index = self.documents.partition_point(|document| (document.file, document.start) < (file, start));
         self.documents.get(index).filter(|document| document.file == file).map(|_| index)
     }
 
-    /// Returns the bytes of text, and of those in ranges.
+    /// Returns the bytes of the text, and the bytes in ranges.
     pub fn totals(&self) -> (u64, u64) {
         let add = |(text, removed), file: &FileSummary| (text + file.text_bytes, removed + file.removed_bytes);
         self.files.iter().fold((0, 0), add)
@@ -310,7 +310,7 @@ fn text_in(text: &[u8], range: Range<usize>) -> &str {
     std::str::from_utf8(text.get(range).unwrap_or_default()).unwrap_or_default()
 }
 
-/// Returns a range without the characters that it cuts; `None` where nothing is left.
+/// Returns a range without the incomplete characters at its ends; `None` if nothing remains.
 pub(super) fn whole_characters(text: &str, mut from: usize, mut to: usize) -> Option<Range<usize>> {
     to = to.min(text.len());
     while from < to && !text.is_char_boundary(from) {
@@ -322,7 +322,7 @@ pub(super) fn whole_characters(text: &str, mut from: usize, mut to: usize) -> Op
     (from < to).then_some(from..to)
 }
 
-/// Returns a listed range with the begin of its other copy, taken from the ranges found; `u64::MAX` where that is not known.
+/// Returns a listed range with the start of its other copy, which is taken from the ranges found; `u64::MAX` if it is unknown.
 fn with_copy(listed: &Range<usize>, found: &[RangeSummary]) -> RangeSummary {
     let overlap = found.iter().find(|known| known.from < listed.end && listed.start < known.to);
     let kept = overlap.map_or(u64::MAX, |known| {
@@ -332,7 +332,7 @@ fn with_copy(listed: &Range<usize>, found: &[RangeSummary]) -> RangeSummary {
     RangeSummary { from: listed.start, to: listed.end, kept }
 }
 
-/// Returns the ranges that a record lists under a dotted key; `None` where it lists none, or the value is not a list of ranges of its text.
+/// Returns the ranges listed in a record under a dotted key; `None` if there are none, or the value is not a list of ranges of its text.
 fn listed_ranges(line: &[u8], key: &str, text_bytes: usize) -> Option<Vec<Range<usize>>> {
     let last = key.rsplit('.').next()?;
     memchr::memmem::find(line, last.as_bytes())?;
@@ -349,7 +349,7 @@ fn listed_ranges(line: &[u8], key: &str, text_bytes: usize) -> Option<Vec<Range<
     Some(ranges)
 }
 
-/// Lines held in memory, up to a maximum length.
+/// Spool that holds a long line in memory, up to a maximum length.
 #[derive(Default)]
 pub(super) struct InMemorySearch(Vec<u8>);
 

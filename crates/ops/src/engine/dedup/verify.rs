@@ -1,4 +1,4 @@
-//! Checks every file of an index shard against the others (docs/formats/bsade.md §3 and §5).
+//! Checks every file of an index shard against the other files (docs/formats/bsade.md §3 and §5).
 
 use super::original::{describe, read_line};
 use gristmill_core::text::{agree, bytes as size, count, grouped};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// Bytes read at a time.
 const READ_BYTES: u64 = 1 << 20;
-/// Findings of one kind that are reported for one shard.
+/// Limit of findings of one kind that are reported for one shard.
 const MAX_REPORTED: u64 = 20;
 /// Prefix of the names of the folders of ranges; the minimum length follows.
 const RANGES_FOLDER: &str = "dedup_minlen";
@@ -31,12 +31,12 @@ pub struct ShardFacts {
     pub has_table: bool,
     /// Whether the order of the table was checked.
     pub is_table_checked: bool,
-    /// For each minimum length that ranges were found with: that length, the number of ranges, and the bytes that they cover.
+    /// For each minimum length with ranges: the minimum length, the number of ranges, and the bytes that they cover.
     pub ranges: Vec<(u64, u64, u64)>,
 }
 
-/// Checks a shard and reports what is wrong. `table_bytes` is the memory that checking the order of the suffix table may take, 0 to skip
-/// it; a table that would take more is reported in a note.
+/// Checks a shard and reports the problems. `table_bytes` is the memory limit for checking the order of the suffix table, 0 to skip this
+/// check. A table that would need more is reported in a note.
 pub fn check_shard(folder: &Path, table_bytes: u64, handles: Handles<'_>) -> Outcome<ShardFacts> {
     let mut facts = ShardFacts::default();
     let shard = match Shard::open(folder) {
@@ -59,7 +59,7 @@ pub fn check_shard(folder: &Path, table_bytes: u64, handles: Handles<'_>) -> Out
     Ok(facts)
 }
 
-/// Reports a failure caused by the data as a finding; any other failure ends the check.
+/// Reports a failure that is caused by the data as a finding. Any other failure ends the check.
 fn report(failure: Failure, handles: Handles<'_>) -> Outcome<()> {
     if failure.class != gristmill_core::ExitClass::Data && !failure.is_missing() {
         return Err(failure);
@@ -102,7 +102,7 @@ fn documents(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
         let place = match places.next(handles.cancel) {
             Ok(Some(place)) => place,
             Ok(None) => return Ok(()),
-            // After an error the following documents cannot be located.
+            // After an error, the following documents cannot be located.
             Err(failure) => return report(failure, handles),
         };
         handles.progress.add(1, place.meta_end - place.meta_start);
@@ -121,7 +121,7 @@ fn documents(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
     }
 }
 
-/// Checks that separators are at the offsets, and nowhere else.
+/// Checks that separators are exactly at the offsets.
 fn separators(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
     let file = shard.tokenized();
     let mut places = shard.places();
@@ -197,7 +197,7 @@ fn check_table(shard: &Shard, table: &ReadFile, memory: u64, handles: Handles<'_
     }
     let (number, why) = match TableCheck::of(&text, &entries) {
         TableCheck::Right => return Ok(true),
-        // A single byte needs no table.
+        // A text of a single byte needs no table.
         TableCheck::NotAPosition(_) if width == 0 => return Ok(true),
         TableCheck::NotAPosition(number) => (number, "names no position of the text, or one that was named before"),
         TableCheck::OutOfOrder(number) => (number, "shows that the order of suffixes is broken"),
@@ -223,8 +223,7 @@ fn ranges_folders(folder: &Path) -> Outcome<Vec<(u64, PathBuf)>> {
     Ok(found)
 }
 
-/// Checks that ranges are in order, inside documents, apart from each other and long enough; returns their number, and the bytes they
-/// cover.
+/// Checks that ranges are in order, inside documents, disjoint and long enough. Returns their number, and the bytes that they cover.
 fn ranges(shard: &Shard, min_length: u64, folder: &Path, handles: Handles<'_>) -> Outcome<Option<(u64, u64)>> {
     let path = folder.join(REMOVE_RANGES);
     let mut reader = match open_read(&path).and_then(RangesReader::new) {
@@ -234,7 +233,7 @@ fn ranges(shard: &Shard, min_length: u64, folder: &Path, handles: Handles<'_>) -
     let count = reader.count();
     let (mut places, mut own, mut bytes) = (shard.places(), Vec::new(), 0);
     let problem = |message: String| Problem::problem(ProblemKind::IndexMismatch, Subject::path(&path), message);
-    // Invalid positions were reported before.
+    // Positions that are invalid were reported before.
     while let Ok(Some(place)) = places.next(handles.cancel) {
         if let Err(failure) = reader.of_document(&place, handles.cancel, &mut own) {
             return report(failure, handles).map(|()| None);
@@ -262,7 +261,7 @@ fn ranges(shard: &Shard, min_length: u64, folder: &Path, handles: Handles<'_>) -
     Ok(Some((count, bytes)))
 }
 
-/// Checks that the file has one ascending number per line. It exists only after the output was written.
+/// Checks that the file contains one ascending number per line. The file only exists after the output was written.
 fn check_kept_lengths(folder: &Path, handles: Handles<'_>) -> Outcome<()> {
     let file = match open_read(&folder.join(KEPT_LENGTHS)) {
         Ok(file) => file,

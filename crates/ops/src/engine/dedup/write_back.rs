@@ -1,4 +1,4 @@
-//! Turns a line of input and its ranges into the line of output (docs/formats/bsade.md §6): what Python's `json.dumps` would write, text
+//! Converts a line of input and its ranges to the line of output (docs/formats/bsade.md §6), in the format of Python's `json.dumps`, text
 //! first.
 
 use super::compose::{string, Composer, OutputLine, Parts};
@@ -9,34 +9,34 @@ use gristmill_data::source::dedup::{Body, Kind, Record};
 use gristmill_pycompat::json_fields::Fields;
 use gristmill_pycompat::json_text::push_ascii;
 
-/// The most objects that the dotted key of variant A may lead through.
+/// Limit of the objects on the key path of variant A.
 const MAX_PARTS: usize = 32;
 
-/// Memory in bytes above which a buffer is released after a line.
+/// Size of a buffer, in bytes, above which it is released after a line.
 const MAX_KEPT_BYTES: usize = 2 << 20;
 
 /// The format of the lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The field that holds the text; it is written first.
+    /// The field that contains the text, which is written first.
     pub text_key: String,
     /// Where the ranges are written.
     pub ranges: RangesPlacement,
 }
 
-/// What happens to the ranges of a document.
+/// How the ranges of a document are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RangesPlacement {
-    /// They are removed from the text.
+    /// The ranges are removed from the text.
     Removed,
-    /// They are listed in the object at this key path (variant A); never empty.
+    /// The ranges are listed in the object at this key path (variant A), which is never empty.
     Under(Vec<String>),
-    /// They are listed in a field directly after the text (variant B).
+    /// The ranges are listed in a field directly after the text (variant B).
     AfterText,
 }
 
 impl Layout {
-    /// Returns the layout of a plan. A dotted key that leads through the text, or through too many objects, is a usage error.
+    /// Returns the layout of a plan. A dotted key whose path contains the text field, or too many objects, is a usage error.
     pub fn of(plan: &DedupPlan) -> Outcome<Self> {
         let refused = |why: String| Err(Failure::usage("reading --annotate-key", why));
         let ranges = match (plan.mode, plan.variant) {
@@ -63,15 +63,15 @@ impl Layout {
 /// The result of writing a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineResult {
-    /// Bytes of text in the ranges, cut to whole characters: removed, or annotated.
+    /// Bytes of text in the ranges, shrunk to whole characters: removed, or annotated.
     pub removed: u64,
-    /// Bytes written, including the `\n`; 0 for a blank line.
+    /// Number of bytes written, including the `\n`; 0 for a blank line.
     pub bytes: u64,
 }
 
 /// Text in pieces of whole characters, which can be read repeatedly.
 pub trait TextPieces {
-    /// Passes the pieces on in order and returns their length in bytes. `spare` is memory that may be used.
+    /// Passes the pieces to `take` in order and returns their total length in bytes. `spare` is a buffer that may be used.
     fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64>;
 }
 
@@ -81,11 +81,11 @@ impl TextPieces for Record<'_> {
     }
 }
 
-/// Writes lines one after the other; its memory is reused.
+/// Writes lines one after the other, reusing its memory.
 pub struct WriteBack {
     pub(super) composer: Composer,
     pub(super) ranges: RangesPlacement,
-    /// The beginning of a line: the text's key as Python writes it, with quotes and colon.
+    /// The beginning of a line: the key of the text as written by Python, with quotes and colon.
     pub(super) opening: Vec<u8>,
     shortened: Vec<Range>,
     spare: String,
@@ -111,8 +111,9 @@ impl WriteBack {
         }
     }
 
-    /// Passes the line of a record on with its `\n`, in pieces. `ranges` are those of this document, relative to its text, in order and not
-    /// overlapping; a record that is not a document has none. A blank line is dropped, a line that takes no part is unchanged.
+    /// Passes the output line of a record to `take` with its `\n`, in pieces. `ranges` are the ranges of this document, relative to its
+    /// text, in order and not overlapping; empty for a record that is not a document. A blank line is dropped, and a line without usable
+    /// text is unchanged.
     pub fn write(
         &mut self,
         record: &Record<'_>,
@@ -139,8 +140,8 @@ impl WriteBack {
         self.written(out)
     }
 
-    /// Does the same as [`write`](Self::write) for a document from an index: its text, and its other fields as the object that the index
-    /// stores. Anything but an object counts as one without fields.
+    /// Like [`write`](Self::write), for a document of an index: its text, and its other fields as the object stored in the index. A value
+    /// that is not an object is treated as an object without fields.
     pub fn write_indexed(
         &mut self,
         text: &dyn TextPieces,
@@ -165,12 +166,12 @@ impl WriteBack {
         self.written(out)
     }
 
-    /// Returns the ranges of the last record written, cut to whole characters.
+    /// Returns the ranges of the last written record, shrunk to whole characters.
     pub fn shortened(&self) -> &[Range] {
         &self.shortened
     }
 
-    /// Writes the beginning of a line up to the end of the text, and builds the list of ranges. `whole` appends the text when nothing is
+    /// Writes the beginning of a line up to the end of the text, and builds the list of ranges. `whole` appends the text if no range is
     /// removed.
     pub(super) fn text(
         &mut self,

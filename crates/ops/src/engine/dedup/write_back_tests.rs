@@ -1,4 +1,4 @@
-//! Compares written lines with the output of Python's `json.dumps`, and lines read in pieces with lines that are held.
+//! Compares written lines with the output of Python's `json.dumps`, and lines read in pieces with lines held in memory.
 
 use super::line_notes::NotedLine;
 use super::write_back::{Layout, RangesPlacement, WriteBack};
@@ -37,7 +37,7 @@ fn file_of(dir: &Path, bytes: &[u8], packing: Packing) -> TextFile {
     }
 }
 
-/// Returns all lines, each written in these layouts, with the ranges that `ranges` returns for the length of the text in bytes.
+/// Returns all lines, each written in these layouts. `ranges` returns the ranges for a text of the given length in bytes.
 fn written(file: &TextFile, held: usize, layouts: &[Layout], ranges: impl Fn(u64) -> Vec<Range>) -> Vec<Vec<String>> {
     let cancel = Cancel::default();
     let mut documents =
@@ -149,7 +149,7 @@ fn check_corpus(corpus: &[u8]) {
 fn records_are_written_as_python_writes_them() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/python/json_dumps");
     check_corpus(&std::fs::read(root.join("cases.txt")).unwrap());
-    // A larger corpus made by `make.py`.
+    // Optionally checks a larger corpus made by `make.py`.
     if let Some(path) = std::env::var_os("GRISTMILL_JSON_DUMPS") {
         check_corpus(&std::fs::read(path).unwrap());
     }
@@ -197,7 +197,7 @@ fn lines_that_take_no_part_stay_and_blank_ones_go() {
     assert_eq!(lines, ["{\"text\":1}\r\n", "", "{ \"a\" : \u{fffd}\n", "", "{\"text\": \"a\"}\n"]);
 }
 
-/// Generates lines of JSON, many of them slightly wrong.
+/// Generates lines of JSON, many of them with small errors.
 fn line() -> impl Strategy<Value = String> {
     let text = r#"([ -!#-\[\]-~]|é|漢|😀|\\n|\\"|\\u00e9|\\ud83d|\\ude00|\\u0041){0,40}"#;
     let value = prop_oneof![

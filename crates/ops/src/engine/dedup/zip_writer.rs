@@ -1,4 +1,4 @@
-//! Writes a zip archive of one member as a stream: the sizes follow the member, always in 64 bits.
+//! Writes a zip archive with one member as a stream: the sizes follow the member, always as 64-bit numbers.
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
@@ -6,18 +6,18 @@ use std::io::{self, Write};
 
 /// The zip version that 64-bit sizes require.
 const VERSION: u16 = 45;
-/// Checksum and sizes follow the member; its name is UTF-8.
+/// Flags: checksum and sizes follow the member, and its name is UTF-8.
 const FLAGS: u16 = 0x0808;
-/// The deflate method.
+/// Number of the deflate method.
 const METHOD: u16 = 8;
-/// 1 January 1980, the earliest date of the format: the same text always results in the same bytes.
+/// 1 January 1980, the earliest date of the format. A fixed date makes the output reproducible.
 const DATE: u16 = 0x21;
-/// Marks a value that is stored in the extra field, or in the 64-bit record.
+/// Placeholder for a value that is stored in the extra field, or in the 64-bit record.
 const LARGE: u32 = u32::MAX;
-/// The id of the extra field with 64-bit sizes.
+/// Id of the extra field with 64-bit sizes.
 const EXTRA: u16 = 1;
 
-/// Writes the only member of an archive.
+/// Writer of an archive with one member.
 pub(super) struct ZipWriter<W: Write> {
     encoder: DeflateEncoder<W>,
     crc: Crc,
@@ -28,7 +28,7 @@ pub(super) struct ZipWriter<W: Write> {
 }
 
 impl<W: Write> ZipWriter<W> {
-    /// Begins an archive. The member has the archive's own name without its last suffix.
+    /// Begins an archive. The name of the member is the name of the archive without its last suffix.
     pub(super) fn new(mut out: W, archive: &str) -> io::Result<Self> {
         let own = archive.rsplit_once('/').map_or(archive, |(_, own)| own);
         let name = own.rsplit_once('.').map_or(own, |(name, _)| name).to_owned();
@@ -56,7 +56,7 @@ impl<W: Write> ZipWriter<W> {
         self.encoder.get_ref()
     }
 
-    /// Ends the archive.
+    /// Writes the end of the archive, and returns the underlying writer.
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.encoder.try_finish()?;
         let (packed, size, sum) = (self.encoder.total_out(), self.encoder.total_in(), self.crc.sum());

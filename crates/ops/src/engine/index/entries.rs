@@ -1,4 +1,4 @@
-//! The entries of a scanned shard by name, read from its spool, for the media probe.
+//! The entries of a scanned shard by name, read from its spool, for probing media.
 
 use super::rows::{Record, RowReader};
 use super::SpooledShard;
@@ -9,17 +9,17 @@ use gristmill_core::Outcome;
 pub struct Entry {
     /// Offset of its first byte.
     pub offset: u64,
-    /// Length in bytes.
+    /// Length of the content in bytes.
     pub size: u64,
 }
 
-/// Iterates over the entries of samples that have a row, in archive order.
+/// Iterator over the entries of samples that have a row, in archive order.
 ///
-/// A spool stores a sample's key after its parts, so one reader runs one sample ahead; no sample is held in memory.
+/// A spool stores a sample's key after its parts, so a second reader reads one sample ahead, and no sample is held in memory.
 pub struct Entries {
     ahead: RowReader,
     current: RowReader,
-    /// Parts of the sample read by `ahead` that this iterator has not returned yet.
+    /// Number of parts of the sample read by `ahead` that were not returned yet.
     left: u64,
 }
 
@@ -29,7 +29,7 @@ impl Entries {
         Ok(Self { ahead: spool.open_rows()?, current: spool.open_rows()?, left: 0 })
     }
 
-    /// Reads the next entry. Its name in the media tables, `key.part`, is put into `name`.
+    /// Reads the next entry. Sets `name` to its name in the media tables, `key.part`.
     pub fn next(&mut self, name: &mut String) -> Outcome<Option<Entry>> {
         if self.left == 0 && !self.next_sample()? {
             return Ok(None);
@@ -44,7 +44,7 @@ impl Entries {
         Ok(Some(entry))
     }
 
-    /// Advances to the next sample with parts.
+    /// Advances to the next sample that has parts.
     fn next_sample(&mut self) -> Outcome<bool> {
         loop {
             match self.ahead.next()? {

@@ -1,4 +1,4 @@
-//! Checks exclude items against the finished tables: whether the samples they name exist.
+//! Checks exclude items against the finished tables: whether their samples exist.
 
 use gristmill_core::{Cancel, Duplicates, Outcome};
 use gristmill_data::formats::energon::tables::{self, open_readonly};
@@ -8,12 +8,12 @@ use rusqlite::{OptionalExtension as _, Statement};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// An exclude item that names missing samples.
+/// An exclude item with names of samples that do not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostExclude {
     /// The item as given.
     pub item: String,
-    /// One missing name of it, braces expanded.
+    /// One missing name of the item, with braces expanded.
     pub example: String,
     /// Number of missing names.
     pub lost: usize,
@@ -21,8 +21,8 @@ pub struct LostExclude {
     pub all: usize,
 }
 
-/// Finds the items that name a sample which `database` does not hold. `shards` are the names in index order. If later copies of a key were
-/// left out of the tables, a key counts as present in every shard that contains it.
+/// Finds the items that name a sample that is not in `database`. `shards` contains the names in index order. If later samples with the same
+/// key were omitted from the tables, a key counts as existing in every shard that contains it.
 pub fn unmatched_excludes(
     database: &Path,
     shards: &[String],

@@ -1,4 +1,4 @@
-//! Media tables of an earlier database, kept when the sample tables are rebuilt.
+//! Carries the media tables of an earlier database over when the sample tables are rebuilt.
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome};
@@ -11,35 +11,35 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
 use std::path::Path;
 
-/// The outcome for an earlier database's media tables.
+/// The result of carrying the media tables over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CarriedMedia {
-    /// There were none.
+    /// The earlier database has no media tables.
     Nothing,
-    /// They were copied into the new database.
+    /// The tables were copied into the new database.
     Rows {
-        /// Rows of `media_metadata`.
+        /// Number of rows of `media_metadata`.
         metadata: u64,
-        /// Rows of `media_filters`.
+        /// Number of rows of `media_filters`.
         filters: u64,
     },
-    /// They cannot be read; the new database has none.
+    /// The tables cannot be read, so the new database has none.
     Unreadable(
-        /// The reason.
+        /// The reason why the tables cannot be read.
         String,
     ),
 }
 
-/// Copies the media tables of `old`, as far as they can be read, into the finished database `new` and makes that durable.
+/// Copies the media tables of `old`, as far as they can be read, into the finished database `new` and flushes it to disk.
 ///
 /// # Errors
-/// It cannot be determined whether `old` exists, or its object cannot be copied from its store: the rows of the user would be lost.
+/// It is unknown whether `old` exists, or it cannot be copied from its store. The rows of the user would then be lost.
 pub fn carry_media_tables(fs: &dyn Fs, old: &Path, new: &Path, cancel: &Cancel) -> Outcome<CarriedMedia> {
     const ACTIVITY: &str = "reading the media metadata of the old index";
     if !files::try_is_file(old).map_err(|error| Failure::io(ACTIVITY, old, &error))? {
         return Ok(CarriedMedia::Nothing);
     }
-    // After this, what cannot be opened is a damaged database and no failure of its store.
+    // With a local copy, a failure to open it means that the database is damaged, and not that its store failed.
     local_copy(old)?;
     let source = match open_readonly(old) {
         Ok(source) => source,
@@ -65,7 +65,7 @@ pub fn carry_media_tables(fs: &dyn Fs, old: &Path, new: &Path, cancel: &Cancel) 
 fn open_new(path: &Path) -> rusqlite::Result<Connection> {
     let connection =
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    // The copy is undone in memory if the old tables turn out to be damaged; the file itself is synced once, at the end.
+    // The journal is in memory, to undo the copy if the old tables are damaged. The file itself is synced once, at the end.
     connection.execute_batch(
         "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16384;",
     )?;
@@ -132,7 +132,7 @@ fn copy_rows(
     Ok(count)
 }
 
-/// Copies the id sequence, so that skipped ids stay skipped.
+/// Copies the state of the autoincrement id, so that ids are not reused.
 fn carry_sequence(source: &Connection, target: &Connection) -> Result<(), CopyError> {
     let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'media_filters'";
     let seq = source.query_row(sql, [], |row| row.get::<_, i64>(0)).optional().map_err(CopyError::Read)?;
@@ -147,7 +147,8 @@ fn carry_sequence(source: &Connection, target: &Connection) -> Result<(), CopyEr
     Ok(())
 }
 
-/// Classifies a failed insert: a row that breaks the table's rules comes from a damaged old database; anything else concerns the new one.
+/// Classifies a failed insert: a row that violates a constraint means that the old database is damaged; any other error concerns the new
+/// database.
 fn classify_insert(error: rusqlite::Error) -> CopyError {
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig) => CopyError::Read(error),
@@ -155,7 +156,7 @@ fn classify_insert(error: rusqlite::Error) -> CopyError {
     }
 }
 
-/// Converts an SQLite error on our database into a user-facing failure.
+/// Converts an SQLite error on a database of this program to a failure.
 pub(in crate::engine) fn sql_failure(path: &Path, error: &rusqlite::Error) -> Failure {
     let why = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "no space left on the device".to_owned(),

@@ -1,9 +1,9 @@
-//! Tar shards → Energon's tables: one `.tar.idx` per shard, one `index.sqlite` for all.
+//! Builds Energon's tables from tar shards: one `.tar.idx` per shard, and one `index.sqlite` for all.
 //!
-//! A scan writes each shard into a spool ([`scan_unit`]): the finished `.tar.idx`, its rows in archive order, and its keys in sorted runs.
-//! [`IndexWriter`] then takes the spools in index order. Rows go into the database as they arrive; the keys of all shards are merged, which
-//! yields them in order for the index that keeps them unique, and makes duplicates adjacent. Memory holds only buffers of bounded size, and
-//! the file's bytes depend on the shards alone, not on the number of workers or their memory.
+//! A scan writes each shard to a spool ([`scan_unit`]): the finished `.tar.idx`, its rows in archive order, and its keys in sorted runs.
+//! [`IndexWriter`] then reads the spools in index order. Rows are written to the database as they arrive. The keys of all shards are
+//! merged, so that they arrive in order for the unique index, and duplicates are adjacent. Memory is limited to buffers of a fixed size,
+//! and the bytes of the file depend only on the shards, not on the number of workers or their memory.
 
 mod duplicates;
 mod entries;
@@ -37,19 +37,19 @@ use gristmill_data::source::tar::{scan_shard, ScanSink};
 use gristmill_storage::fs::Fs;
 use std::path::{Path, PathBuf};
 
-/// How to build the database.
+/// Options for building the database.
 #[derive(Clone, Debug)]
 pub struct BuildOptions {
-    /// What to do if two samples share a key.
+    /// The treatment of samples with the same key.
     pub duplicates: Duplicates,
-    /// Number of duplicates listed with their places; all are counted. Under [`Duplicates::KeepFirst`], every duplicate in another shard
-    /// than the first is listed in addition, since it has to be excluded by name.
+    /// Limit of duplicates that are listed with their locations; all are counted. With [`Duplicates::KeepFirst`], every duplicate in
+    /// another shard than the first is listed in addition, because it must be excluded by name.
     pub listed: usize,
-    /// What [`Duplicates::KeepFirst`] keeps only if there is no other copy.
+    /// Samples that [`Duplicates::KeepFirst`] keeps only if there is no other sample with the key.
     pub untrained: UnusedSamples,
     /// Memory limit for sorting, in bytes.
     pub sort_memory: usize,
-    /// Maximum number of sorted runs open at once.
+    /// Maximum number of sorted runs that are open at the same time.
     pub merge_width: usize,
 }
 
@@ -68,24 +68,24 @@ impl Default for BuildOptions {
 /// The result of [`IndexWriter::finish`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltIndex {
-    /// The database, complete and durable; `None` if duplicates forbid one.
+    /// The database, complete and flushed to disk; `None` if there is none because of duplicates.
     pub database: Option<PathBuf>,
     /// The first duplicates, in order of their keys; see [`BuildOptions::listed`].
     pub duplicates: Vec<DuplicateKey>,
-    /// Number of all duplicates: samples beyond the first of their key.
+    /// Number of all duplicates: samples after the first one with their key.
     pub duplicate_count: u64,
-    /// Rows in `samples`.
+    /// Number of rows in `samples`.
     pub samples: u64,
-    /// Rows in `sample_parts`.
+    /// Number of rows in `sample_parts`.
     pub parts: u64,
     /// Size of the database in bytes; 0 if there is none.
     pub bytes: u64,
 }
 
-/// Scans one shard into spool files in `spool_dir`, which must exist. `id` only names the files.
+/// Scans one shard and writes spool files to `spool_dir`, which must exist. `id` is only used in the names of the files.
 ///
-/// `memory` bounds the keys sorted at once, in bytes. Nothing is made durable: the files are checked by length and hash before another run
-/// uses them. A failure leaves none of them.
+/// `memory` limits the keys that are sorted at a time, in bytes. The files are not synced, because another run checks their lengths and
+/// hashes before it uses them. After a failure, they are removed.
 pub fn scan_unit(
     shard: &Shard,
     id: ShardId,
@@ -101,7 +101,7 @@ pub fn scan_unit(
     scanned.inspect_err(|_| spool::discard(fs, spool_dir, id, &shard.name))
 }
 
-/// Like [`scan_unit`]; `also` receives the same rows.
+/// Like [`scan_unit`], and passes the same rows to `also`.
 pub fn scan_unit_with(
     (shard, id): (&Shard, ShardId),
     spool_dir: &Path,
@@ -117,7 +117,7 @@ pub fn scan_unit_with(
     scanned.inspect_err(|_| spool::discard(fs, spool_dir, id, &shard.name))
 }
 
-/// Passes all rows to two sinks.
+/// Sink that passes all rows to two sinks.
 struct SinkPair<'a>(&'a mut dyn ScanSink, &'a mut dyn ScanSink);
 
 impl ScanSink for SinkPair<'_> {
@@ -139,7 +139,7 @@ impl ScanSink for SinkPair<'_> {
     }
 }
 
-/// Builds `index.sqlite` in `work_dir` from all shards at once; see [`IndexWriter`] for building while scanning.
+/// Builds `index.sqlite` in `work_dir` from all shards at once. See [`IndexWriter`] for building during a scan.
 ///
 /// The position of a spool in `spools` is its `tar_file_id`. Adds one item per sample to the progress.
 pub fn build(
@@ -154,7 +154,7 @@ pub fn build(
     for spool in spools {
         writer.add_shard(spool, handles)?;
     }
-    // The rows are the larger share of the work. If they have to wait, `finish` counts them.
+    // The progress counts rows, which take most of the time. If the rows are only written by `finish`, they are counted there.
     let uncounted = Progress::default();
     let quiet = Handles { progress: &uncounted, ..*handles };
     writer.finish(if options.duplicates == Duplicates::KeepFirst { handles } else { &quiet })

@@ -1,10 +1,10 @@
-//! The parts of one sample, ordered by name. Few samples have more than a handful; one with millions is sorted on disk.
+//! The parts of one sample, ordered by name. Most samples have few parts; a sample with millions of parts is sorted on disk.
 
 use gristmill_core::Outcome;
 use gristmill_storage::sort::bytes::SpoolWriter;
 use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter};
 
-/// Name of the file used to sort a very large sample.
+/// Name of the file for sorting a very large sample.
 const FILE: &str = "parts";
 
 /// Part names with row number, content offset and content size.
@@ -14,7 +14,7 @@ pub(super) struct PartsByName {
 }
 
 impl PartsByName {
-    /// `memory` bounds the parts sorted at once, in bytes.
+    /// Creates an empty sorter. `memory` limits the parts that are sorted at a time, in bytes.
     pub(super) fn new(memory: usize) -> Self {
         Self { sorter: Sorter::new(memory), overflow: None }
     }
@@ -36,7 +36,7 @@ impl PartsByName {
         Ok(())
     }
 
-    /// Passes on all parts in order and empties the sorter.
+    /// Passes all parts in order to a callback and empties the sorter.
     pub(super) fn drain(
         &mut self,
         around: &SortContext<'_>,

@@ -1,4 +1,4 @@
-//! Rebuilds a shard's spool from an earlier index, so that a second run need not read an unchanged shard again.
+//! Rebuilds a shard's spool from an earlier index, so that a later run need not read an unchanged shard again.
 
 use super::spool::{discard, SpoolSink, SpooledShard};
 use gristmill_core::{
@@ -20,18 +20,19 @@ const READ_BYTES: usize = 64 * 1024;
 /// The files of an earlier index that describe a shard.
 #[derive(Clone, Copy, Debug)]
 pub struct OldIndex<'a> {
-    /// `index.sqlite`.
+    /// Path of `index.sqlite`.
     pub database: &'a Path,
-    /// The shard's `tar_file_id` in it.
+    /// The shard's `tar_file_id` in this database.
     pub tar_file_id: u32,
-    /// The shard's `.tar.idx`.
+    /// Path of the shard's `.tar.idx`.
     pub tar_idx: &'a Path,
 }
 
-/// Makes the spool of an unchanged shard from an earlier index, without reading the shard.
+/// Builds the spool of an unchanged shard from an earlier index, without reading the shard.
 ///
-/// Returns `None` if that index cannot be read or its two halves disagree: then the shard has to be scanned. Samples that are only in
-/// `.tar.idx` stay so. What only a scan can detect (damage) is empty: it was handled when the index was made.
+/// Returns `None` if that index cannot be read or its two files disagree, in which case the shard must be scanned. Samples that are only in
+/// `.tar.idx` have no row in the new index either. Findings that only a scan can make (damage) are empty, because they were handled when
+/// the index was made.
 pub fn respool_unit(
     old: OldIndex<'_>,
     shard: &Shard,
@@ -70,7 +71,7 @@ pub fn respool_unit(
 
 /// Reason why a copy ended early.
 enum CopyError {
-    /// The old index is unusable.
+    /// The old index cannot be used.
     Disagree,
     /// The new spool cannot be written, or the job was cancelled.
     Failed(Box<Failure>),
@@ -147,7 +148,7 @@ impl Copy<'_, '_> {
         bytes.try_into().map(u64::from_le_bytes).map_err(|_| CopyError::Disagree)
     }
 
-    /// Copies a sample that has no row.
+    /// Copies a sample without a row.
     fn hidden(&mut self, offset: &mut u64) -> Result<(), CopyError> {
         self.left = self.left.checked_sub(1).ok_or(CopyError::Disagree)?;
         let end = self.offset()?;
@@ -198,10 +199,10 @@ impl Copy<'_, '_> {
     }
 }
 
-/// The part rows, read one ahead.
+/// Reader of part rows, which reads one row ahead.
 struct PartRowReader<'a> {
     rows: Rows<'a>,
-    /// Sample number of the row read ahead; `None` after the last.
+    /// Sample number of the row read ahead; `None` after the last row.
     index: Option<u64>,
     name: String,
     offset: u64,

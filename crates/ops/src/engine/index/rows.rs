@@ -1,7 +1,7 @@
 //! The row spool: a shard's parts and samples in archive order, a few bytes each.
 //!
-//! A record begins with a number: 0 is a sample, 1 a sample without a key, 2 a part with its name, 3 the same where the name also gets the
-//! next number, and from 4 on a part whose name has that number less 4. Offsets are differences to the previous end.
+//! A record begins with a number: 0 is a sample, 1 a sample without a key, 2 a part with its name, 3 a part with its name, which is
+//! assigned the next number, and n ≥ 4 a part with the name number n − 4. Offsets are differences to the previous end.
 
 use gristmill_core::{HiddenSample, Outcome, PartRow, SampleRow};
 use gristmill_storage::sort::bytes::{push_delta, push_int, push_text, SpoolFile, SpoolReader, SpoolWriter};
@@ -14,13 +14,14 @@ const PART: u64 = 2;
 const PART_NAMED: u64 = 3;
 const PART_KNOWN: u64 = 4;
 
-/// Maximum number of numbered names; further or longer ones are written out each time. Bounds the memory of writer and reader.
+/// Maximum number of numbered names. Further names, and longer ones, are written out each time. This limits the memory of writer and
+/// reader.
 const MAX_NUMBERED_NAMES: usize = 4096;
 const MAX_NUMBERED_NAME_BYTES: usize = 256;
-/// Names compared linearly before the map lookup: nearly every data set has no more.
+/// Number of names that are compared linearly before the map lookup; few data sets have more names.
 const FIRST_NAMES: usize = 6;
 
-/// The ends of the last content and the last sample.
+/// The ends of the previous content and the previous sample.
 #[derive(Default)]
 struct LastEnds {
     content: u64,
@@ -91,14 +92,14 @@ impl RowWriter {
         self.out.check()
     }
 
-    /// Writes the last keys after the rows, and closes the file.
+    /// Writes the last run of keys after the rows, and closes the file.
     pub(in crate::engine) fn finish(mut self, keys: &mut Sorter<1>) -> Outcome<(SpoolFile, Run)> {
         let run = keys.spill(&mut self.out)?;
         Ok((self.out.finish()?, run))
     }
 }
 
-/// One record of a row spool. Names and keys stay in the reader.
+/// One record of a row spool. Names and keys are stored in the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Record {
     /// A part; its name is [`RowReader::part_name`].
@@ -125,17 +126,17 @@ impl RowReader {
         Self { from, names, known: None, name, key, ends: LastEnds::default() }
     }
 
-    /// Returns the name of the part that [`next`](Self::next) returned last.
+    /// Returns the name of the part last returned by [`next`](Self::next).
     pub(in crate::engine) fn part_name(&self) -> &[u8] {
         self.known.and_then(|number| self.names.get(number)).unwrap_or(&self.name)
     }
 
-    /// Returns the key of the sample that [`next`](Self::next) returned last.
+    /// Returns the key of the sample last returned by [`next`](Self::next).
     pub(in crate::engine) fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// Returns the failure for a spool that breaks its own format.
+    /// Returns the failure for a spool with an invalid format.
     pub(in crate::engine) fn damaged(&self) -> gristmill_core::Failure {
         self.from.damaged()
     }

@@ -1,4 +1,4 @@
-//! Keys shared by several samples, found among scanned shards without any table, and which of these samples are pieces of one.
+//! Keys shared by several samples of scanned shards, found without tables, and which of these samples are pieces of one sample.
 
 use super::duplicates::RowSet;
 use super::scattered::{each_scattered, have_common_part, MAX_PLACES};
@@ -10,22 +10,22 @@ use gristmill_storage::sort::{reduce, remove_temporary, Merge, SortContext, CANC
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Maximum number of distinct shard sets listed; a person leaves out a few shards, not ten thousand.
+/// Maximum number of distinct sets of shards that are listed. A user can exclude a few shards, but not ten thousand.
 const MAX_GROUPS: usize = 10_000;
 
 /// Keys shared by several samples, grouped by the shards of these samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyGroups {
-    /// All such keys.
+    /// All keys shared by several samples.
     pub same: Vec<DuplicateKeys>,
-    /// Those whose samples are pieces of one: a later one has no part in common with those before it.
+    /// Keys whose samples are pieces of one sample: a later one has no part in common with the previous ones.
     pub scattered: Vec<DuplicateKeys>,
 }
 
 /// Finds the keys shared by several samples. Each shard is given with its number in the result.
 ///
-/// What does not fit into one merge is merged in `scratch` first. Reads spools that other threads may move meanwhile: a failure only means
-/// that the answer is unknown.
+/// Runs that do not fit into one merge are first merged in `scratch`. The spools may be moved by other threads at the same time, so a
+/// failure only means that the result is unknown.
 pub fn same_keys(fs: &dyn Fs, shards: &[(u32, &SpooledShard)], scratch: &Path, cancel: &Cancel) -> Outcome<KeyGroups> {
     let options = BuildOptions::default();
     let around =
@@ -74,7 +74,7 @@ pub fn same_keys(fs: &dyn Fs, shards: &[(u32, &SpooledShard)], scratch: &Path, c
     Ok(KeyGroups { same: same.finish(), scattered: scattered.finish() })
 }
 
-/// Finds the samples that are in several pieces, for callers that do not need the duplicate keys.
+/// Like [`same_keys`], for callers that only need samples in several pieces.
 pub fn scattered_samples(
     fs: &dyn Fs,
     shards: &[(u32, &SpooledShard)],

@@ -1,5 +1,5 @@
-//! Samples of one key that are pieces of one sample: a later one has no part in common with those before it. This happens when parts of a
-//! sample are not adjacent in a shard, or are in two shards.
+//! Samples with the same key that are pieces of one sample: a later one has no part in common with the previous ones. This happens if the
+//! parts of a sample are not adjacent in a shard, or are in two shards.
 
 use super::duplicates::RowSet;
 use super::rows::Record;
@@ -19,7 +19,7 @@ const FILE: &str = "scattered";
 /// Maximum number of parts compared per key.
 const MAX_PARTS: usize = 1 << 16;
 
-/// Whether one part is in every sample of these shards, so that any two samples share a part. Uses the counts alone.
+/// Whether some part is in every sample of these shards, so that any two samples share a part. Uses only the counts.
 pub(super) fn have_common_part(shards: &[(u32, &SpooledShard)]) -> bool {
     let mut spools = shards.iter().map(|(_, spool)| *spool).filter(|spool| spool.samples > 0);
     let Some(first) = spools.next() else { return true };
@@ -32,9 +32,9 @@ pub(super) fn have_common_part(shards: &[(u32, &SpooledShard)]) -> bool {
     !common.is_empty()
 }
 
-/// Iterates over the keys of the `doubled` rows in order, and passes to `take` the rows of each whose samples are pieces of one.
+/// Iterates over the keys of the `doubled` rows in order, and passes the rows of each key whose samples are pieces of one sample to `take`.
 ///
-/// `firsts` are the row numbers of the first sample of each shard. Memory does not grow with the number of rows.
+/// `firsts` contains the row number of the first sample of each shard. Memory does not grow with the number of rows.
 pub(super) fn each_scattered(
     around: &SortContext<'_>,
     shards: &[(u32, &SpooledShard)],
@@ -122,7 +122,7 @@ impl PartNames {
         Ok(())
     }
 
-    /// Returns the file and its runs; `None` if no sample with a duplicate key has a part.
+    /// Returns the file and its runs; `None` if no sample with a duplicate key has parts.
     fn finish(mut self, around: &SortContext<'_>) -> Outcome<Option<(PathBuf, Vec<Run>)>> {
         self.spill(around)?;
         let Some((file, runs)) = self.file else { return Ok(None) };
@@ -135,7 +135,7 @@ impl PartNames {
 struct ScatteredSamples {
     key: Vec<u8>,
     rows: Vec<u64>,
-    /// Parts of the samples before the current one.
+    /// Parts of the previous samples.
     known: HashSet<u64>,
     row: u64,
     parts: Vec<u64>,

@@ -1,4 +1,4 @@
-//! The result of scanning one shard: `.tar.idx`, the rows, and the keys in sorted runs.
+//! The result of scanning one shard: `.tar.idx`, rows, and keys in sorted runs.
 
 use super::rows::{RowReader, RowWriter};
 use gristmill_core::{HiddenSample, Outcome, PartRow, RecordedProblems, SampleRow, ShardId};
@@ -11,43 +11,43 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Ends of the file names: `.tar.idx`, rows, keys.
+/// Suffixes of the file names: `.tar.idx`, rows, keys.
 const SUFFIXES: [&str; 3] = ["tar.idx", "rows", "keys"];
 /// Bytes of a row spool read at a time.
 const ROW_CHUNK: usize = 128 * 1024;
 
-/// A scanned shard: its spool files, and what the scan found. Can be stored without the folder, and reused by another run that gives the
-/// folder, after [`is_intact`](Self::is_intact).
+/// A scanned shard: its spool files, and the findings of the scan. It is stored without its folder, and can be used by another run that
+/// sets the folder, after [`is_intact`](Self::is_intact).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpooledShard {
-    /// The number in the names of its files; its position in the index is decided when the index is built.
+    /// The number in the names of its files. Its position in the index is only determined when the index is built.
     pub id: ShardId,
-    /// The folder of its files. Not stored: a data set can be moved, or opened by another path.
+    /// The folder of its files. Not stored, because a data set can be moved or opened by another path.
     #[serde(skip)]
     pub dir: PathBuf,
     /// The finished `.tar.idx`.
     pub tar_idx: SpoolFile,
-    /// Parts and samples in archive order, then the last run of keys: most shards need no other run and no other file.
+    /// Parts and samples in archive order, followed by the last run of keys. Most shards need no other run and no other file.
     pub rows: SpoolFile,
-    /// Keys with sample numbers, sorted, at the end of `rows`; the rows precede it.
+    /// The run of keys with sample numbers, sorted, after the rows in the file `rows`.
     pub last_run: Run,
-    /// The earlier runs, if not all keys could be sorted at once.
+    /// The file of the earlier runs, if not all keys could be sorted at once.
     pub keys: Option<SpoolFile>,
-    /// The positions of these runs inside `keys`.
+    /// The positions of the earlier runs in `keys`.
     pub runs: Vec<Run>,
-    /// Samples that get a row in the tables.
+    /// Number of samples with a row in the tables.
     pub samples: u64,
-    /// Part rows.
+    /// Number of part rows.
     pub part_rows: u64,
-    /// What the scan found.
+    /// The findings of the scan.
     pub scan: ShardScan,
-    /// The problems the scan reported: a resumed run reports them again.
+    /// The problems reported by the scan, which a resumed run reports again.
     #[serde(default, skip_serializing_if = "RecordedProblems::is_empty")]
     pub problems: RecordedProblems,
 }
 
 impl SpooledShard {
-    /// Whether all spool files exist, complete and unchanged. Reads them once.
+    /// Whether all spool files exist, complete and unchanged. Reads them completely.
     pub fn is_intact(&self) -> Outcome<bool> {
         for file in self.files() {
             if !file.is_intact(&self.dir)? {
@@ -57,28 +57,28 @@ impl SpooledShard {
         Ok(true)
     }
 
-    /// Returns the path of the finished `.tar.idx`; its mode is still private.
+    /// Returns the path of the finished `.tar.idx`, which still has private permissions.
     pub fn tar_idx_path(&self) -> PathBuf {
         self.dir.join(&self.tar_idx.name)
     }
 
-    /// Returns the bytes that the spool takes on disk.
+    /// Returns the size of the spool on disk in bytes.
     pub fn spool_bytes(&self) -> u64 {
         self.files().map(|file| file.bytes).sum()
     }
 
-    /// Returns the total length of the spool files and one hash over their hashes, for a journal line.
+    /// Returns the total length of the spool files, and one hash of their hashes, for the journal.
     pub fn fingerprint(&self) -> (u64, u64) {
         let hashes: Vec<u8> = self.files().flat_map(|file| file.xxh3.to_le_bytes()).collect();
         (self.spool_bytes(), xxhash_rust::xxh3::xxh3_64(&hashes))
     }
 
-    /// Moves the spool files into another folder: by rename within one file system, else by copying.
+    /// Moves the spool files to another folder: by renaming within one file system, otherwise by copying.
     pub fn move_to(mut self, fs: &dyn Fs, dir: &Path) -> Outcome<Self> {
         let here = gristmill_storage::space::same_filesystem(&self.dir, dir)?;
         for file in self.files() {
             let (from, to) = (self.dir.join(&file.name), dir.join(&file.name));
-            // A file that a killed run left.
+            // A killed run may have left the file.
             fs.remove_file(&to)?;
             if here {
                 fs.rename(&from, &to)?;
@@ -107,7 +107,7 @@ impl SpooledShard {
         Ok(RowReader::new(SpoolReader::new(file, 0, bytes, chunk)))
     }
 
-    /// Returns the key runs; sample numbers count from `base`.
+    /// Returns the runs of keys. Sample numbers are counted from `base`.
     pub(super) fn key_runs(&self, base: u64) -> impl Iterator<Item = RunSource> + '_ {
         let source = move |file: &SpoolFile, &run: &Run| {
             let path = self.dir.join(&file.name);
@@ -134,7 +134,7 @@ pub(crate) struct SpoolSink<'a> {
 }
 
 impl<'a> SpoolSink<'a> {
-    /// Creates the spool files of a shard. `memory` bounds the keys sorted at once, in bytes.
+    /// Creates the spool files of a shard. `memory` limits the keys that are sorted at a time, in bytes.
     pub(crate) fn create(
         fs: &'a dyn Fs,
         dir: &'a Path,
@@ -163,7 +163,7 @@ impl<'a> SpoolSink<'a> {
         self.tar_idx.check()
     }
 
-    /// Writes a run, to make room for more keys.
+    /// Writes a run to make room for further keys.
     fn spill(&mut self) -> Outcome<()> {
         let keys = match &mut self.keys {
             Some(keys) => keys,
@@ -193,16 +193,16 @@ impl<'a> SpoolSink<'a> {
     }
 }
 
-/// Removes every existing spool file of a shard, after a failure.
+/// Removes all spool files of a shard after a failure.
 pub(super) fn discard(fs: &dyn Fs, dir: &Path, id: ShardId, shard: &str) {
     for suffix in SUFFIXES {
-        // The failure that led here is the one to report.
+        // The original failure is reported, so errors here are ignored.
         let _ = fs.remove_file(&dir.join(file_name(id, shard, suffix)));
     }
 }
 
-/// Returns a file name with both number and shard: a shard added since a run was stopped changes the numbers of others, and with the number
-/// alone its spool would replace one that is still needed.
+/// Returns a file name with both the number and the shard. If a shard was added since a run was stopped, the numbers of others change, and
+/// with the number alone its spool could replace one that is still needed.
 fn file_name(id: ShardId, shard: &str, suffix: &str) -> String {
     format!("shard-{}-{:016x}.{suffix}", id.0, xxhash_rust::xxh3::xxh3_64(shard.as_bytes()))
 }

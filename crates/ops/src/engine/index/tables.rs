@@ -1,4 +1,4 @@
-//! The six b-trees of `samples` and `sample_parts`, filled row by row.
+//! The six b-trees of the tables `samples` and `sample_parts`, filled row by row.
 
 use super::parts::PartsByName;
 use gristmill_core::{Failure, Outcome};
@@ -7,21 +7,21 @@ use gristmill_data::formats::sqlite::{IndexTree, PageWriter, Record, SchemaEntry
 use gristmill_storage::sort::SortContext;
 use std::path::Path;
 
-/// The position of a sample: its shard's number in the index, and its own inside the shard.
+/// The position of a sample: its shard's number in the index, and its number in the shard.
 #[derive(Clone, Copy)]
 pub(super) struct SamplePosition {
     pub(super) shard: u32,
     pub(super) index: u64,
 }
 
-/// First byte and length of a part or sample.
+/// Offset and length of a part or sample.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
     pub(super) offset: u64,
     pub(super) size: u64,
 }
 
-/// The trees, and the file they share.
+/// The trees, and the file that contains them.
 pub(super) struct Tables {
     pages: PageWriter,
     record: Record,
@@ -37,7 +37,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Creates the database file, replacing one that a killed run left.
+    /// Creates the database file. Replaces a file left by a killed run.
     pub(super) fn create(around: &SortContext<'_>, database: &Path) -> Outcome<Self> {
         around.fs.remove_file(database)?;
         Ok(Self {
@@ -55,7 +55,7 @@ impl Tables {
         })
     }
 
-    /// Adds a part of the sample that follows. Positions must ascend, and so must offsets inside one sample.
+    /// Adds a part of the next sample. Positions must ascend, and so must offsets within a sample.
     pub(super) fn add_part(
         &mut self,
         place: SamplePosition,
@@ -74,7 +74,7 @@ impl Tables {
         self.by_name.push(name, [self.part_rows, span.offset, span.size], around)
     }
 
-    /// Adds a sample after its parts. Row numbers and positions must ascend.
+    /// Adds a sample, after its parts. Row numbers and positions must ascend.
     pub(super) fn add_sample(
         &mut self,
         place: SamplePosition,
@@ -99,13 +99,13 @@ impl Tables {
         })
     }
 
-    /// Adds a key to the index that keeps keys unique. Keys must ascend.
+    /// Adds a key to the unique index. Keys must ascend.
     pub(super) fn add_key(&mut self, key: &[u8], rowid: u64) -> Outcome<()> {
         let entry = self.record.encode(&[Value::Text(key), Value::Int(signed(rowid)?)]);
         self.samples_by_key.push(&mut self.pages, entry)
     }
 
-    /// Writes what remains and syncs the file. Returns the file's length in bytes.
+    /// Writes the remaining pages and syncs the file. Returns the file's size in bytes.
     pub(super) fn finish(self) -> Outcome<u64> {
         let mut pages = self.pages;
         let samples = self.samples.finish(&mut pages)?;
@@ -134,7 +134,7 @@ impl Tables {
     }
 }
 
-/// Returns a row of the schema, with the statement that fits the format.
+/// Returns a row of the schema, with its SQL statement.
 fn entry(kind: &'static str, name: &'static str, table: &'static str, root: u32) -> Outcome<SchemaEntry<'static>> {
     let statements = [CREATE_SAMPLE_TABLES, CREATE_SAMPLE_INDEXES];
     let mut all = statements.iter().flat_map(|text| text.split(';')).map(str::trim);
@@ -162,7 +162,7 @@ impl Span {
     }
 }
 
-/// Converts to SQLite's signed integer.
+/// Converts a number to SQLite's signed integer.
 fn signed(number: u64) -> Outcome<i64> {
     i64::try_from(number)
         .map_err(|_| Failure::data("building the database", format!("{number} is more than its columns can hold")))

@@ -1,4 +1,5 @@
-//! The engine from tar files to tables: against the golden dumps, against a naive model, and with little memory, damage and cancellation.
+//! The engine from tar files to tables: compared with the golden dumps and with a naive model, and with little memory, damage and
+//! cancellation.
 
 use super::*;
 use gristmill_core::{Cancel, HiddenSample, PartRow, ProblemLog, SampleRow};
@@ -9,7 +10,7 @@ use gristmill_storage::fs::RealFs;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// The test's scratch folders and handles.
+/// Scratch folders and handles of a test.
 struct TestFolders {
     dir: tempfile::TempDir,
     progress: Progress,
@@ -38,10 +39,10 @@ impl TestFolders {
     }
 }
 
-/// A sample of the model: key (`None`: hidden) and part names with sizes.
+/// A sample of the model: its key (`None` for a sample without a row), and part names with sizes.
 type ModelSample = (Option<String>, Vec<(String, u64)>);
 
-/// Writes a shard's spool from a model, as a scan would: each part takes a header, its content and padding.
+/// Writes a shard's spool from a model, as a scan would. Each part has a header, its content and padding.
 fn spool_model(bench: &TestFolders, id: u32, samples: &[ModelSample], memory: usize) -> SpooledShard {
     let dir = bench.spool_dir();
     let mut sink = SpoolSink::create(&RealFs, &dir, (ShardId(id), "shard"), memory).unwrap();

@@ -10,11 +10,11 @@ use gristmill_storage::fs::Fs;
 use gristmill_storage::sort::{reduce, remove_temporary, Merge, RunSource, SortContext, CANCEL_EVERY};
 use std::path::{Path, PathBuf};
 
-/// Writes `index.sqlite` while shards are still being scanned: [`add_shard`](Self::add_shard) takes each finished spool in index order,
-/// [`finish`](Self::finish) adds the keys. If dropped earlier, it leaves an unfinished file that SQLite does not accept as a database; a
-/// new writer replaces it.
+/// Writes `index.sqlite` while shards are still being scanned: [`add_shard`](Self::add_shard) adds each finished spool in index order, and
+/// [`finish`](Self::finish) adds the keys. If it is dropped before, the unfinished file is not a valid SQLite database, and a new writer
+/// replaces it.
 ///
-/// Owns no thread: the caller drives it.
+/// Starts no threads.
 pub struct IndexWriter<'a> {
     fs: &'a dyn Fs,
     database: PathBuf,
@@ -23,22 +23,22 @@ pub struct IndexWriter<'a> {
     tables: Tables,
     shards: Vec<ShardRows>,
     runs: Vec<RunSource>,
-    /// Spools whose rows wait until the duplicates among them are known.
+    /// Spools whose rows are written after the duplicates among them are known.
     waiting: Vec<SpooledShard>,
     dropped: RowSet,
     found: DuplicateList,
     next_row: u64,
 }
 
-/// Row numbers of one shard's samples: `first_row` is that of sample 0; hidden samples have one too.
+/// Row numbers of one shard's samples: `first_row` is the row number of sample 0. Samples without a row in the tables have a number, too.
 struct ShardRows {
     first_row: u64,
 }
 
-/// Maximum number of listed duplicates, whatever the options say: as many as an exclude list can reasonably hold.
+/// Limit of listed duplicates, regardless of the options: the number of items that an exclude list can reasonably contain.
 const MAX_LISTED: usize = 1_000_000;
 
-/// Duplicates: some with their places, all counted.
+/// Duplicates: the first ones with their locations, and the count of all.
 #[derive(Default)]
 struct DuplicateList {
     listed: Vec<DuplicateKey>,
@@ -46,7 +46,7 @@ struct DuplicateList {
 }
 
 impl<'a> IndexWriter<'a> {
-    /// Creates the database at `database`; `scratch` holds what has to be sorted on disk.
+    /// Creates the database at `database`. `scratch` is the folder for sorting on disk.
     pub fn create(fs: &'a dyn Fs, database: &Path, scratch: &Path, options: BuildOptions) -> Outcome<Self> {
         let cancel = Cancel::default();
         let around = surroundings(fs, scratch, &options, &cancel);
@@ -66,9 +66,9 @@ impl<'a> IndexWriter<'a> {
         })
     }
 
-    /// Adds the next shard in index order; its `tar_file_id` is the number of previous calls.
+    /// Adds the next shard in index order. Its `tar_file_id` is the number of previous calls.
     ///
-    /// Adds one item per sample to the progress, except if duplicates are to be dropped: then all rows wait for `finish`.
+    /// Adds one item per sample to the progress, unless duplicates are dropped, in which case all rows are written by `finish`.
     pub fn add_shard(&mut self, spool: &SpooledShard, handles: &Handles<'_>) -> Outcome<()> {
         let shard = self.shards.len() as u32;
         let first_row = self.next_row;
@@ -94,7 +94,7 @@ impl<'a> IndexWriter<'a> {
             let row = first_row + index;
             match record {
                 Record::Part { offset, size } => {
-                    // The indexes rely on this order, which a damaged spool may violate.
+                    // The indexes require this order, which a damaged spool may violate.
                     if offset < std::mem::replace(&mut end, offset) {
                         return Err(reader.damaged());
                     }
@@ -123,10 +123,10 @@ impl<'a> IndexWriter<'a> {
         }
     }
 
-    /// Merges the keys of all shards, writes what remains, and makes the file durable.
+    /// Merges the keys of all shards, writes the remaining rows, and flushes the file to disk.
     ///
-    /// Adds one item per sample to the progress: for its rows if they had to wait, else for its key. With duplicates under
-    /// [`Duplicates::Fail`] the file is removed and [`BuiltIndex::database`] is `None`.
+    /// Adds one item per sample to the progress: for its row if rows are written here, otherwise for its key. If there are duplicates and
+    /// [`Duplicates::Fail`] is set, the file is removed and [`BuiltIndex::database`] is `None`.
     pub fn finish(mut self, handles: &Handles<'_>) -> Outcome<BuiltIndex> {
         let uncounted = Progress::default();
         let quiet = Handles { progress: &uncounted, ..*handles };
@@ -150,7 +150,8 @@ impl<'a> IndexWriter<'a> {
             self.fs.remove_file(&self.database)?;
         } else {
             built.bytes = self.tables.finish().inspect_err(|_| {
-                // The file may look complete without being durable. The original failure matters more than one during cleanup.
+                // The file may look complete although it is not synced, so it is removed. The original failure is reported, so errors here
+                // are ignored.
                 let _ = self.fs.remove_file(&self.database);
             })?;
             built.database = Some(self.database);
@@ -206,7 +207,7 @@ impl DuplicateList {
     fn add(&mut self, key: &[u8], shards: &[ShardRows], rows: (u64, u64), options: &BuildOptions) -> Outcome<()> {
         self.count += 1;
         let (first, second) = (place(shards, rows.0), place(shards, rows.1));
-        // Samples dropped in another shard have to be excluded by name, so none of these may be missing from the list.
+        // Samples that are dropped in another shard must be excluded by name, so none of them may be missing from the list.
         let needed = options.duplicates == Duplicates::KeepFirst && first.0 != second.0;
         if needed && self.listed.len() >= MAX_LISTED {
             return Err(too_many(key, second.0));

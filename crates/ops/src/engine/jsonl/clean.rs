@@ -1,4 +1,4 @@
-//! The lines of a file without those that `lint` reports as problems.
+//! Selects the lines of a file that `lint` does not report as problems.
 
 use super::lint::problem;
 use super::messages::bad_line;
@@ -11,18 +11,18 @@ use std::sync::Mutex;
 /// Bytes of a very long line copied at a time.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// The counts of a file without its bad lines.
+/// Counts of the lines of a file, and of the omitted bad lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CleanLines {
     /// Lines that are samples.
     pub samples: u64,
-    /// Bytes of all lines that stay, including blank ones.
+    /// Bytes of all lines that are kept, including blank ones.
     pub bytes: u64,
-    /// Lines left out.
+    /// Number of omitted lines.
     pub left_out: u64,
 }
 
-/// Whether any line of the file would be left out.
+/// Whether any line of the file would be omitted.
 pub fn has_bad_line(file: &ReadFile, handles: &Handles<'_>) -> Outcome<bool> {
     let mut is_bad = false;
     each_checked(file, handles, |line, bad| {
@@ -33,7 +33,7 @@ pub fn has_bad_line(file: &ReadFile, handles: &Handles<'_>) -> Outcome<bool> {
     Ok(is_bad)
 }
 
-/// Passes the bytes of the lines that stay to `sink`, and reports each line that does not.
+/// Passes the bytes of the good lines to `sink`, and reports each omitted line.
 pub fn clean_lines(
     file: &ReadFile,
     handles: &Handles<'_>,

@@ -1,4 +1,4 @@
-//! Compares the index on disk with the index that the file requires.
+//! Compares the index on disk with the expected index of the file.
 
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
@@ -12,13 +12,13 @@ pub struct IndexCompare {
     path: PathBuf,
     at: u64,
     differing: u64,
-    /// The first differing value: its number, the value found, and the value expected.
+    /// The first difference: number of the value, value found, and value expected.
     first: Option<(u64, u64, u64)>,
     found: Vec<u8>,
 }
 
 impl IndexCompare {
-    /// Returns a comparison that has not read anything.
+    /// Creates a comparison that has not read anything yet.
     pub fn new(index: ReadFile) -> Self {
         let path = index.path().to_path_buf();
         Self { index, path, at: 0, differing: 0, first: None, found: Vec::new() }
@@ -43,7 +43,7 @@ impl IndexCompare {
         Ok(())
     }
 
-    /// Reports the differences. The last value is the file's size.
+    /// Reports the differences. The last value must be the file's size.
     pub fn report_differences(&self, problems: &dyn ProblemSink) -> Outcome<()> {
         let (has, wanted) = (self.index.len(), self.at);
         let report = |message: String| {

@@ -1,4 +1,4 @@
-//! Facts from the first records of a JSONL file: for the facts view, for Home and for `info`.
+//! Facts from the first records of a JSONL file, for the facts view, the home screen and `info`.
 
 use super::{messages, Lengths};
 use gristmill_core::{Cancel, Failure, Outcome, Problem};
@@ -11,92 +11,93 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Maximum bytes of records read.
+/// Limit of bytes of records that are read.
 const MAX_BYTES: u64 = 64 << 20;
-/// Longer records are counted and not parsed, in bytes.
+/// Maximum length of a record that is parsed, in bytes; longer ones are only counted.
 const MAX_RECORD_BYTES: usize = 1 << 20;
-/// Maximum number of distinct keys counted.
+/// Limit of distinct keys that are counted.
 const MAX_KEYS: usize = 200;
-/// Records kept in full.
+/// Number of records that are stored with their text.
 const MAX_SHOWN_RECORDS: usize = 20;
-/// Bad lines that are reported one by one.
+/// Limit of bad lines that are reported individually.
 const MAX_LISTED_PROBLEMS: usize = 20;
-/// Bytes of a record kept as text.
+/// Maximum length of the stored text of a record, in bytes.
 const MAX_RECORD_TEXT_BYTES: usize = 16 << 10;
 
 /// Bytes of one value of an index.
 const VALUE_BYTES: u64 = jsonl_idx::WORD_BYTES as u64;
-/// Values of an index read in one go.
+/// Number of index values read at a time.
 const VALUES_PER_READ: u64 = 8 << 10;
-/// Maximum number of such reads.
+/// Limit of reads of the index.
 const MAX_READS: u64 = 512;
 
-/// One key of the records.
+/// A key of the records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KeyFacts {
-    /// Its name; raw.
+    /// Name of the key; raw.
     pub name: String,
-    /// Records that have it.
+    /// Number of records that have the key.
     pub seen: u64,
-    /// Kinds of its values with the count of each: `string`, `number`, `bool`, `null`, `array`, `object`.
+    /// Types of the values with their counts: `string`, `number`, `bool`, `null`, `array`, `object`.
     pub kinds: Vec<(&'static str, u64)>,
-    /// Lengths of its strings, in characters.
+    /// Lengths of the strings, in characters.
     pub text: Lengths,
 }
 
-/// One record.
+/// A record of the file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordFacts {
-    /// Counted from 1.
+    /// Number of the line, counted from 1.
     pub line: u64,
-    /// Offset of its line, in bytes.
+    /// Offset of the line, in bytes.
     pub byte_offset: u64,
-    /// Length of its line, in bytes.
+    /// Length of the line, in bytes.
     pub bytes: u64,
-    /// Its beginning, made valid UTF-8; raw.
+    /// Beginning of the record, with invalid UTF-8 replaced; raw.
     pub text: String,
-    /// Its parsed value; `None` if it cannot be parsed or is too long.
+    /// The parsed record; `None` if it cannot be parsed or is too long.
     pub value: Option<Value>,
 }
 
-/// Facts about a JSONL file, without reading all of it.
+/// Facts of a JSONL file, from a part of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JsonlFacts {
     /// Size of the file in bytes.
     pub bytes: u64,
     /// The state of its index.
     pub index: IndexState,
-    /// Number of samples, if the index fits or the whole file was read.
+    /// Number of samples, if the index matches the file or the whole file was read.
     pub samples: Option<u64>,
-    /// Records read.
+    /// Number of records that were read.
     pub looked_at: u64,
     /// Whether the whole file was read.
     pub is_complete: bool,
-    /// Lengths in bytes of all samples if the index fits (of evenly spread ones if there are millions), else of the records read.
+    /// Lengths in bytes: of all samples if the index matches the file (of evenly spread samples if there are millions), otherwise of the
+    /// records that were read.
     pub line_bytes: Lengths,
     /// Keys in order of their first appearance.
     pub keys: Vec<KeyFacts>,
-    /// The key that holds the text, as a guess: `text`, else the one with the longest strings.
+    /// The key that probably contains the text: `text`, or the key with the longest strings.
     pub text_key: Option<String>,
-    /// The first records.
+    /// The first records of the file.
     pub records: Vec<RecordFacts>,
-    /// Records read that cannot be parsed.
+    /// Number of records that cannot be parsed, among those that were read.
     pub unparsed: u64,
-    /// Lines read that are not JSON objects.
+    /// Number of lines that are not JSON objects, among those that were read.
     pub bad_lines: u64,
-    /// Reasons for which `prepare` would refuse the file, as far as it was read: the first of those lines.
+    /// The first bad lines that were read, for which `prepare` would refuse the file.
     pub problems: Vec<Problem>,
 }
 
 impl JsonlFacts {
-    /// Returns the lengths of the texts in characters; `None` if no key holds any.
+    /// Returns the lengths of the texts in characters; `None` if no key contains text.
     pub fn text_lengths(&self) -> Option<&Lengths> {
         let name = self.text_key.as_ref()?;
         self.keys.iter().find(|key| key.name == *name).map(|key| &key.text)
     }
 }
 
-/// Reads at most the first `sample_limit` records of a file, and its index. Reads at most 64 MiB.
+/// Reads up to `sample_limit` records from the beginning of a file, at most 64 MiB, and its index.
 pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
     let file = open_read(path)?;
     let index = jsonl_idx::state_of(path)?;
@@ -153,14 +154,14 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
     }
     facts.text_key = text_key(&facts.keys);
     if matches!(facts.index, IndexState::Fits { .. }) {
-        // If the index cannot be read any more, the lengths of the lines read are used.
+        // If the index can no longer be read, the lengths of the records that were read are used.
         facts.line_bytes = lengths_of_index(path).unwrap_or(facts.line_bytes);
     }
     Ok(facts)
 }
 
-/// Returns the lengths of all samples, or of evenly spread stretches of very many, from the index: a sample includes the blank lines after
-/// it.
+/// Returns the lengths of all samples from the index, or of evenly spread groups if there are very many. A sample includes the blank lines
+/// after it.
 fn lengths_of_index(path: &Path) -> Outcome<Lengths> {
     let index = open_read(&jsonl_idx::index_path(path))?;
     let words = index.len() / VALUE_BYTES;
@@ -172,7 +173,7 @@ fn lengths_of_index(path: &Path) -> Outcome<Lengths> {
     for number in 0..stretches {
         let first =
             if stretches == MAX_READS { (words - stretch) / MAX_READS * number } else { number * VALUES_PER_READ };
-        // One more value: the end of the last sample of the stretch.
+        // Reads one more value, which is the end of the last sample of the group.
         let count = (stretch + 1).min(words - first);
         bytes.resize(usize::try_from(count * VALUE_BYTES).unwrap_or(0), 0);
         let failed = |error: std::io::Error| Failure::io("reading the index", path, &error);

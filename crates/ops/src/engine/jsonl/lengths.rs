@@ -7,14 +7,14 @@ use serde::Serialize;
 pub struct Lengths {
     /// Number of lengths.
     pub count: u64,
-    /// The shortest.
+    /// The smallest length.
     pub min: u64,
-    /// The longest.
+    /// The largest length.
     pub max: u64,
     /// Sum of all lengths.
     pub total: u64,
-    /// `buckets[i]` counts lengths whose highest bit is bit `i - 1`: `buckets[0]` those of 0, `buckets[1]` of 1, `buckets[2]` of
-    /// 2 and 3, and so on.
+    /// Number of lengths by their highest bit: `buckets[0]` counts the length 0, `buckets[1]` the length 1, `buckets[2]` the lengths 2 and
+    /// 3, `buckets[i]` the lengths whose highest bit is bit `i - 1`.
     pub buckets: Vec<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Lengths {
         }
     }
 
-    /// Returns the mean; 0 if there are none.
+    /// Returns the mean; 0 if there are no lengths.
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
             0.0
@@ -43,15 +43,15 @@ impl Lengths {
         }
     }
 
-    /// Returns the smallest length that each bucket may hold, and its count: for bars. Empty buckets before the first and after the last
-    /// non-empty one are left out.
+    /// Returns the smallest length of each bucket and its count, for a bar chart. Empty buckets before the first and after the last
+    /// non-empty one are omitted.
     pub fn bars(&self) -> Vec<(u64, u64)> {
         let lower = |bucket: usize| if bucket == 0 { 0 } else { 1_u64 << (bucket - 1).min(63) };
         let first = self.buckets.iter().position(|number| *number > 0).unwrap_or(0);
         self.buckets.iter().enumerate().skip(first).map(|(bucket, number)| (lower(bucket), *number)).collect()
     }
 
-    /// Returns a length that about `share` (0 to 1) of all lengths do not exceed; exact to a power of two.
+    /// Returns a length that about `share` (0 to 1) of all lengths do not exceed, accurate to a power of two.
     pub fn quantile(&self, share: f64) -> u64 {
         let wanted = (share.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0) as u64;
         let mut seen = 0;

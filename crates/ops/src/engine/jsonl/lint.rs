@@ -1,4 +1,4 @@
-//! Parses every line, in ranges.
+//! Parses every line of a file, range by range.
 
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
@@ -7,15 +7,16 @@ use gristmill_storage::read::ReadFile;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// Maximum number of findings of one kind reported individually per range; the others are counted.
+/// Limit of findings of one kind that are reported individually per range; the others are counted.
 const MAX_REPORTED: u64 = 50;
-/// Bytes shown before and after the position of an issue.
+/// Number of bytes shown before and after the position of a finding.
 const SHOWN_AROUND: (usize, usize) = (20, 28);
 
-/// Parses the lines that begin in a range, and reports errors and unusual values. `line_ends` is the number of line ends before the range. Lines
-/// whose ends show that they are not objects are left to the index. Returns the number of lines parsed.
+/// Parses the lines that begin in a range, and reports errors and unusual values. `line_ends` is the number of line ends before the range.
+/// Lines whose first or last byte shows that they are not objects are not parsed, because the check of the index reports them. Returns the
+/// number of parsed lines.
 pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, handles: &Handles<'_>) -> Outcome<u64> {
-    // If a line begins before the range, its end is not among `line_ends` yet.
+    // The line that contains the start of the range, if any, is not counted in `line_ends`.
     let first_line = 1 + line_ends + u64::from(!begins_a_line(file, unit)?);
     let mut checker = Checker::default();
     let mut counts: BTreeMap<(Severity, ProblemKind), u64> = BTreeMap::new();
@@ -75,7 +76,7 @@ pub(super) fn problem(place: Subject, line: Line<'_>, at: usize, issue: Issue) -
     }
 }
 
-/// Returns the bytes without characters that were cut at either end.
+/// Returns the bytes without incomplete characters at the start and the end.
 fn whole_characters(bytes: &[u8]) -> &[u8] {
     let front = bytes.iter().take(3).take_while(|byte| (0x80..0xc0).contains(*byte)).count();
     let bytes = bytes.get(front..).unwrap_or_default();

@@ -12,36 +12,36 @@ const WRITE_BYTES: usize = 64 << 10;
 pub struct LineCounts {
     /// Lines that are samples.
     pub samples: u64,
-    /// Lines of white space only.
+    /// Lines that contain only white space.
     pub blank: u64,
-    /// All lines; a last line without line end counts.
+    /// All lines, including a last line without line end.
     pub lines: u64,
-    /// Line ends.
+    /// Number of line ends.
     pub line_ends: u64,
-    /// The first lines that are neither sample nor blank; `line` is counted from 0.
+    /// The first lines that are neither samples nor blank; `line` is counted from 0.
     pub bad: Vec<BadLine>,
-    /// Number of all such lines.
+    /// Number of all lines that are neither samples nor blank.
     pub bad_count: u64,
 }
 
-/// Takes ranges in order and passes the bytes of the index to `sink`, in pieces.
+/// Joins ranges in order and passes the bytes of the index to `sink`, in pieces.
 pub struct LineMerge<S> {
     sink: S,
     waiting: Vec<u8>,
     counts: LineCounts,
-    /// Start of the line that is not ended yet, in bytes.
+    /// Offset of the current line, whose end is not found yet, in bytes.
     start: u64,
-    /// Its ends so far.
+    /// First and last bytes of the current line so far.
     ends: Option<LineEnds>,
 }
 
 impl<S: FnMut(&[u8]) -> Outcome<()>> LineMerge<S> {
-    /// Returns a merge without any range.
+    /// Creates a merge without any range.
     pub fn new(sink: S) -> Self {
         Self { sink, waiting: Vec::with_capacity(WRITE_BYTES + 8), counts: LineCounts::default(), start: 0, ends: None }
     }
 
-    /// Takes the next range.
+    /// Appends the next range.
     pub fn append_unit(&mut self, unit: &UnitLines) -> Outcome<()> {
         self.ends = LineEnds::join(self.ends, unit.head);
         if unit.line_ends == 0 {
@@ -52,7 +52,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> LineMerge<S> {
         let mut starts = unit.starts.as_slice();
         if self.counts.samples == unit.starts.len() as u64 {
             if let Some((_, others)) = starts.split_first() {
-                // The first sample of the file: the bytes before it belong to it.
+                // The first sample of the file includes the bytes before it, so it begins at 0.
                 self.word(0)?;
                 starts = others;
             }
@@ -72,7 +72,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> LineMerge<S> {
         Ok(())
     }
 
-    /// Returns the number of line ends taken so far.
+    /// Returns the number of line ends so far.
     pub fn line_ends(&self) -> u64 {
         self.counts.line_ends
     }
@@ -89,7 +89,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> LineMerge<S> {
         Ok(self.counts)
     }
 
-    /// Ends the line that is not ended yet.
+    /// Ends the current line.
     fn end_line(&mut self) -> Outcome<()> {
         match self.ends {
             None => self.counts.blank += 1,
@@ -112,7 +112,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> LineMerge<S> {
         self.hand_on(WRITE_BYTES)
     }
 
-    /// Passes the waiting bytes on once there are at least `enough`.
+    /// Passes the buffered bytes to the sink if there are at least `enough`.
     fn hand_on(&mut self, enough: usize) -> Outcome<()> {
         if self.waiting.len() >= enough {
             (self.sink)(&self.waiting)?;

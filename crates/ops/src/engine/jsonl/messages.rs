@@ -1,4 +1,4 @@
-//! Messages about lines that are not objects and files that are not JSONL, with a hint for each.
+//! Messages about lines that are not objects and about files that are not JSONL, each with a hint.
 
 use super::LineCounts;
 use gristmill_core::text::shell_quote;
@@ -8,14 +8,14 @@ use gristmill_data::source::jsonl::{is_white, start_of, BadLine, FileStart};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-/// Bytes of a line shown.
+/// Maximum number of bytes of a line that are shown.
 const MAX_SHOWN_BYTES: usize = 48;
-/// Bytes at the start of a file searched for lines that end with CR alone.
+/// Number of bytes at the start of a file that are searched for lines that end with CR alone.
 const CR_SEARCH_BYTES: usize = 64 << 10;
-/// The byte order mark: allowed at the start of a UTF-8 file, but not of a JSONL file.
+/// Byte order mark, which is allowed at the start of a UTF-8 file, but not of a JSONL file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Opens a file of lines. A file without text, or with packed or differently encoded text, is refused.
+/// Opens a file of lines. Refuses a file without text, and one with compressed or differently encoded text.
 pub fn open(path: &Path) -> Outcome<ReadFile> {
     let file = open_read(path)?;
     match refused_start(path, start_of(&file)?) {
@@ -28,7 +28,7 @@ pub fn open(path: &Path) -> Outcome<ReadFile> {
     }
 }
 
-/// Reports lines that are not objects: the first of them individually, the others as a count.
+/// Reports lines that are not objects: the first ones individually, the others as a count.
 pub fn report_bad(file: &ReadFile, counts: &LineCounts, problems: &dyn ProblemSink) -> Outcome<()> {
     for bad in &counts.bad {
         problems.report(bad_line(file, bad))?;
@@ -38,7 +38,7 @@ pub fn report_bad(file: &ReadFile, counts: &LineCounts, problems: &dyn ProblemSi
     Ok(())
 }
 
-/// Returns why these lines cannot be indexed; `None` if they can.
+/// Returns the failure for lines that cannot be indexed; `None` if all can.
 pub fn refusal(file: &ReadFile, counts: &LineCounts) -> Option<Failure> {
     let path = file.path();
     if let Some(first) = counts.bad.first() {
@@ -62,7 +62,7 @@ pub fn refusal(file: &ReadFile, counts: &LineCounts) -> Option<Failure> {
     })
 }
 
-/// Returns why a file with this start has no lines to index; `None` for text.
+/// Returns the problem of a file whose beginning shows that it has no lines to index; `None` for text.
 pub fn refused_start(path: &Path, start: FileStart) -> Option<Problem> {
     let quoted = shell_quote(&path.to_string_lossy());
     let refuse = |message: String, hint: String| {
@@ -82,7 +82,7 @@ pub fn refused_start(path: &Path, start: FileStart) -> Option<Problem> {
             let named = path.as_os_str().as_encoded_bytes().ends_with(packed.suffix.as_bytes());
             let command = match named {
                 true => format!("{} {quoted}", packed.command),
-                // These tools decide by the file's name what they accept; from standard input they accept anything.
+                // These tools accept a file depending on its name, but accept any data from standard input.
                 false => format!("{} -dc < {quoted} > NEW.jsonl", packed.name),
             };
             refuse(
@@ -96,7 +96,7 @@ pub fn refused_start(path: &Path, start: FileStart) -> Option<Problem> {
     }
 }
 
-/// Describes a line that is not an object: what it is instead, its position, and its beginning.
+/// Describes a line that is not an object: its actual content, its position, and its beginning.
 pub fn bad_line(file: &ReadFile, bad: &BadLine) -> Problem {
     let shown = beginning(file, bad.ends.first_at);
     let (at, what, hint) = describe(file, bad, &shown);
@@ -154,10 +154,10 @@ fn describe(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str,
 
 fn beginning(file: &ReadFile, at: u64) -> Vec<u8> {
     let mut bytes = vec![0; MAX_SHOWN_BYTES];
-    // A read error only means that nothing is shown.
+    // If reading fails, the message contains no text of the line.
     let count = file.read_at(&mut bytes, at).unwrap_or(0);
     bytes.truncate(count);
-    // A character cut in two is left out.
+    // An incomplete character at the end is removed.
     if count == MAX_SHOWN_BYTES {
         let whole = bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
         bytes.truncate(count - whole);
@@ -165,14 +165,14 @@ fn beginning(file: &ReadFile, at: u64) -> Vec<u8> {
     bytes
 }
 
-/// Notes that blank lines are not samples, and that their bytes belong to the previous sample.
+/// Returns the note that blank lines are not samples, and that their bytes belong to the previous sample.
 pub fn blank_lines(path: &Path, counts: &LineCounts) -> Option<Problem> {
     let lines = count_verb(counts.blank, "blank line", "is no sample; its", "are no samples; their");
     let message = format!("{lines} bytes belong to the sample before");
     (counts.blank > 0).then(|| Problem::note(ProblemKind::BlankLine, Subject::path(path), message))
 }
 
-/// Warns that the loader treats lines that end with CR alone as one line.
+/// Returns the warning that the loader does not split lines at CR alone.
 pub fn cr_only(file: &ReadFile, counts: &LineCounts) -> Option<Problem> {
     if counts.lines != 1 || counts.samples != 1 {
         return None;
@@ -189,7 +189,7 @@ pub fn cr_only(file: &ReadFile, counts: &LineCounts) -> Option<Problem> {
     })
 }
 
-/// Whether an object ends, a CR follows, and the next object begins, anywhere in `bytes`.
+/// Whether `bytes` contains the end of an object, a CR, and the start of another object, in this order.
 fn has_cr_between_objects(bytes: &[u8]) -> bool {
     let (mut closed, mut broken) = (false, false);
     for byte in bytes {

@@ -1,4 +1,4 @@
-//! The index of a JSONL file: ranges are scanned in any order and joined in file order (docs/formats/energon.md §11).
+//! The index of a JSONL file. Ranges can be scanned in any order and are joined in file order (docs/formats/energon.md §11).
 
 mod clean;
 mod compare;
@@ -22,22 +22,22 @@ use gristmill_core::{Cancel, Outcome, Progress};
 use gristmill_data::source::jsonl::{self, Unit, UnitLines};
 use gristmill_storage::read::ReadFile;
 
-/// The largest range read by one thread, in bytes.
+/// Maximum size of a range read by one thread, in bytes.
 const MAX_RANGE_BYTES: u64 = 8 << 20;
-/// The smallest range, in bytes.
+/// Minimum size of a range, in bytes.
 const MIN_RANGE_BYTES: u64 = 1 << 20;
-/// A range is assumed to need at most one line position per this many bytes: a line has at least three bytes, and a position takes four.
+/// Bytes of a range for which memory of one line position, four bytes, is reserved: a line has at least three bytes.
 const PLACE_SHARE: u64 = 2;
 
 /// Divides a file of `len` bytes into ranges for `threads` threads that together use at most `memory_bytes`.
 pub fn units(len: u64, threads: usize, memory_bytes: u64) -> Vec<Unit> {
     let threads = threads.max(1) as u64;
-    // Ranges that wait for an earlier one are kept: at most one per thread.
+    // Results of later ranges are held until the earlier ones are joined, at most one per thread.
     let fits = memory_bytes * PLACE_SHARE / (4 * threads);
     jsonl::units(len, len.div_ceil(threads).min(fits).clamp(MIN_RANGE_BYTES, MAX_RANGE_BYTES))
 }
 
-/// Scans one range. `buffer` is reused memory.
+/// Scans one range. `buffer` is reused.
 pub fn index_unit(
     file: &ReadFile,
     unit: Unit,

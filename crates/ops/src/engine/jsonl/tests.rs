@@ -1,4 +1,4 @@
-//! Files against a naive implementation of the rules, in ranges of any size.
+//! Compares the index with a naive implementation of the rules, for ranges of any size.
 
 use super::*;
 use gristmill_data::source::jsonl::{units as ranges, BadLine};
@@ -8,7 +8,7 @@ use gristmill_storage::read::open_read;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// Indexes a whole file in memory line by line. Returns the index, and the numbers of bad lines from 0.
+/// Indexes a file in memory line by line. Returns the index, and the numbers of bad lines, counted from 0.
 fn naive(bytes: &[u8]) -> (Vec<u8>, Vec<u64>, u64) {
     let (mut values, mut bad, mut blank, mut at) = (Vec::new(), Vec::new(), 0, 0_u64);
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {

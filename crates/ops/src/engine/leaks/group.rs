@@ -5,12 +5,12 @@ use super::{LeakCount, LeakKind, LeakLocation, LeakRepair, SplitPairLeaks, LISTE
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// The most splits of one leak that are counted in the table of pairs.
+/// Maximum number of splits of one leak that are counted in the table of pairs.
 const PAIRED_SPLITS: usize = 8;
-/// The most repairs that are offered for one leak.
+/// Maximum number of proposed repairs of one leak.
 const MAX_REPAIRS: usize = 4;
 
-/// One sample in one split, by numbers.
+/// The position of a sample in a split, as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SamplePosition {
     pub(super) split: u32,
@@ -26,12 +26,12 @@ impl SamplePosition {
     }
 }
 
-/// Records that are equal.
+/// A group of equal records.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     /// The first positions in each split.
     places: Vec<SamplePosition>,
-    /// The number of all samples in each split.
+    /// Total number of samples in each split.
     counts: Vec<(u32, u64)>,
     last: Option<SamplePosition>,
     first: Option<(u32, u64)>,
@@ -42,7 +42,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Adds a record: split, shard and sample, which part, and the tag of the whole sample.
+    /// Adds a record: the numbers of split, shard and sample, the part, and the tag of the whole sample.
     pub(super) fn add(&mut self, [split, shard, sample]: [u64; 3], which: PartRef, tag: u64) {
         let place = SamplePosition { split: split as u32, shard: shard as u32, sample, part: which.name };
         self.ordinal = if self.first.is_none() { which.ordinal } else { self.ordinal.min(which.ordinal) };
@@ -76,7 +76,7 @@ impl Group {
         (self.has_others, self.has_other_tags) = (false, false);
     }
 
-    /// Whether two splits have different samples of this group.
+    /// Whether at least two splits have different samples in this group.
     pub(super) fn is_leak(&self) -> bool {
         self.has_others && self.counts.len() > 1
     }
@@ -93,11 +93,11 @@ impl Group {
     }
 }
 
-/// Decides which records are equal, and processes their groups.
+/// Decides which records are equal, and handles groups of equal records.
 pub(super) trait Matcher<const N: usize> {
-    /// Whether a record belongs to the group of `before`.
+    /// Whether a record belongs to the same group as the record `before`.
     fn is_same(&self, before: &[u8], text: &[u8]) -> bool;
-    /// Adds one record.
+    /// Adds a record to the current group.
     fn add(&mut self, group: &mut Group, text: &[u8], numbers: [u64; N], found: &mut LeakGroups);
     /// Ends a group of equal records.
     fn end(&mut self, group: &Group, found: &mut LeakGroups);
@@ -128,13 +128,13 @@ impl Matcher<5> for Contents {
         if group.has_other_tags {
             found.keep(LeakKind::Part, group);
         } else if group.ordinal == 0 {
-            // For samples that are equal as a whole every part is found; only the first is recorded.
+            // Samples that are equal as a whole are found once per part, and only recorded for the first part.
             found.keep(LeakKind::Sample, group);
         }
     }
 }
 
-/// The leaks found: all are counted, the first of each kind kept.
+/// The leaks found: the count of all, and the first of each kind.
 #[derive(Default)]
 pub(super) struct LeakGroups {
     kept: BTreeMap<LeakKind, Vec<Group>>,
@@ -163,7 +163,7 @@ impl LeakGroups {
         }
     }
 
-    /// Returns everything kept, by kind, then by the first position.
+    /// Returns the recorded leaks, ordered by kind and first position.
     pub(super) fn groups(&self) -> Vec<(LeakKind, &Group)> {
         let mut all: Vec<(LeakKind, &Group)> =
             self.kept.iter().flat_map(|(kind, groups)| groups.iter().map(|group| (*kind, group))).collect();
@@ -184,8 +184,8 @@ impl LeakGroups {
     }
 }
 
-/// Returns the repairs of a leak, the best first: those that keep it in the larger split are first, since excluding a few samples of a
-/// smaller one costs little.
+/// Returns the repairs of a leak, best first: those that keep the copies in the larger split, because excluding a few samples of a smaller
+/// split costs little.
 pub(super) fn repairs(kind: LeakKind, places: &[LeakLocation], sizes: &HashMap<Arc<str>, u64>) -> Vec<LeakRepair> {
     let mut splits: Vec<&Arc<str>> = Vec::new();
     for place in places {
@@ -211,10 +211,10 @@ fn whole_shard(places: &[LeakLocation], splits: &[&Arc<str>]) -> Vec<LeakRepair>
     splits.iter().take(MAX_REPAIRS).map(stay).collect()
 }
 
-/// Excludes every copy but those of one split.
+/// Returns the repair that excludes every copy except those of the split `keep`.
 fn exclude(places: &[LeakLocation], keep: &Arc<str>) -> Option<LeakRepair> {
     let item = |place: &LeakLocation| place.exclude_item();
-    // A shard in two splits cannot lose a sample in only one of them.
+    // A sample in a shard that is in two splits cannot be excluded from only one of them.
     let kept: HashSet<String> = places.iter().filter(|place| place.split == *keep).filter_map(item).collect();
     let mut items: Vec<String> = Vec::new();
     for item in places.iter().filter(|place| place.split != *keep).filter_map(item) {
@@ -225,7 +225,8 @@ fn exclude(places: &[LeakLocation], keep: &Arc<str>) -> Option<LeakRepair> {
     (!items.is_empty()).then(|| LeakRepair::Exclude { keep: Arc::clone(keep), items })
 }
 
-/// Moves the shard of the smaller split to the larger one, if it is the only one there with copies.
+/// Returns the repair that moves the shard of the smaller split to the larger one, if it is the only shard of the smaller split with
+/// copies.
 fn moved(places: &[LeakLocation], large: &Arc<str>, small: &Arc<str>) -> Option<LeakRepair> {
     let mut theirs = places.iter().filter(|place| place.split == *small).map(|place| &place.shard);
     let shard = theirs.next()?;

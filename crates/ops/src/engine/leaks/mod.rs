@@ -1,12 +1,12 @@
 //! Leaks: samples of one split that are also in another split.
 //!
-//! A *copy* is a sample whose content is in another split: all of its parts, or one part that identifies it (its picture, sound, video or
-//! array; where it has none of these, its text). Small parts and labels are equal in many samples and prove nothing. A *shared name* is the
-//! same file name in another folder (`train/a1` and `val/a1`): often the same sample, hence worth checking, but not proof. Excluded shards
-//! and samples, and shards in no split, are not trained on and are ignored.
+//! A *copy* is a sample whose content is in another split: all of its parts, or one part that identifies it (a picture, sound, video or
+//! array, or its text if it has none of these). Small parts and labels are equal in many samples, so they are no evidence. A *shared name*
+//! is the same file name in another folder (`train/a1` and `val/a1`). This is often the same sample, so it is reported, but it is no proof.
+//! Excluded shards and samples, and shards in no split, are not used in training and are ignored.
 //!
-//! Every compared content makes one short record, sorted in runs in the scratch folder (about 20 bytes each), so that memory does not grow
-//! with the data. A unit of work is one shard: [`LeakSearch::take`]; the records of all are merged by [`LeakSearch::finish`].
+//! Each compared content has one short record, about 20 bytes, which is sorted in runs in the scratch folder, so that memory does not grow
+//! with the data. A unit of work is one shard ([`LeakSearch::take`]); [`LeakSearch::finish`] merges the records of all shards.
 
 mod group;
 mod names;
@@ -20,24 +20,24 @@ use super::splits::{Edit, ExcludeItem, SplitEditor};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Leaks of each kind that are listed; all are counted.
+/// Limit of listed leaks of each kind; all are counted.
 pub const LISTED_LEAKS: usize = 1_000;
-/// Places of one leak that are listed for each split.
+/// Limit of listed locations of one leak in each split.
 pub const MAX_LISTED_PLACES: usize = 8;
-/// Size in bytes below which a part alone proves nothing.
+/// Size in bytes below which an equal part is no evidence.
 pub const SMALLEST_PART: u64 = 64;
 
-/// The shards of each split, and the excludes: as in `split.yaml`, or as it would be after edits.
+/// The shards of each split, and the excludes, as in `split.yaml` or with unwritten edits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SplitLayout {
-    /// Split name and its shards, braces expanded.
+    /// Names of the splits with their shards, braces expanded.
     pub splits: Vec<(Arc<str>, Vec<Arc<str>>)>,
-    /// Items `SHARD` or `SHARD/KEY` as written, braces not expanded.
+    /// Items `SHARD` or `SHARD/KEY` as written, with braces not expanded.
     pub excludes: Vec<Arc<str>>,
 }
 
 impl SplitLayout {
-    /// Returns the splits in their edited state, written or not.
+    /// Returns the splits in their edited state, whether they are written or not.
     pub fn of(editor: &SplitEditor) -> Self {
         let shards =
             |split: &super::splits::SplitView| split.shards.iter().map(|shard| Arc::clone(&shard.name)).collect();
@@ -51,11 +51,11 @@ impl SplitLayout {
 /// Options of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakOptions {
-    /// Read every part and compare contents. Otherwise only names are compared, which takes seconds.
+    /// Whether every part is read to compare contents. Otherwise only names are compared, which takes seconds.
     pub content: bool,
-    /// The parts that are compared on their own, whatever their kind; when empty, those that identify a sample.
+    /// Names of the parts that are compared individually, whatever their kind; if empty, the parts that identify a sample.
     pub parts: Vec<String>,
-    /// Size in bytes below which parts are not compared on their own.
+    /// Size in bytes below which parts are not compared individually.
     pub smallest_part: u64,
 }
 
@@ -65,19 +65,19 @@ impl Default for LeakOptions {
     }
 }
 
-/// The thing that two splits have in common.
+/// What two splits have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeakKind {
     /// One shard is in two splits.
     Shard,
-    /// All parts of a sample.
+    /// All parts of a sample are equal.
     Sample,
-    /// One part.
+    /// One part is equal.
     Part,
-    /// The key.
+    /// The key is equal.
     Key,
-    /// The last component of the key; the folders differ.
+    /// The last component of the key is equal; the folders differ.
     Name,
 }
 
@@ -96,56 +96,56 @@ impl LeakKind {
         }
     }
 
-    /// Whether it is certainly a leak; a shared name may be a coincidence.
+    /// Whether a leak of this kind is certain. A shared name may be a coincidence.
     pub fn is_sure(self) -> bool {
         self != Self::Name
     }
 }
 
-/// A location of a leaked thing.
+/// A location of a leaked shard, sample or part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeakLocation {
-    /// The split.
+    /// Name of the split.
     pub split: Arc<str>,
-    /// The shard. Raw.
+    /// Name of the shard. Raw.
     pub shard: Arc<str>,
-    /// The sample; `None` for a shard that is in two splits. Raw.
+    /// Key of the sample; `None` for a shard that is in two splits. Raw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The part, where one part is shared. Raw.
+    /// Name of the part, if a part is shared. Raw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
 }
 
 impl LeakLocation {
-    /// Returns the `exclude` item for it; `None` for a whole shard.
+    /// Returns the `exclude` item for the sample; `None` for a whole shard.
     pub fn exclude_item(&self) -> Option<String> {
         self.key.as_ref().map(|key| exclude_item(&self.shard, Some(key)))
     }
 }
 
-/// A way to end a leak.
+/// A possible repair of a leak.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "way", rename_all = "kebab-case")]
 pub enum LeakRepair {
     /// Exclude every copy except those of one split.
     Exclude {
-        /// The split that keeps its copies.
+        /// Name of the split that keeps its copies.
         keep: Arc<str>,
-        /// `exclude` items, escaped.
+        /// Items for `exclude`, with escaped names.
         items: Vec<String>,
     },
-    /// Put a shard into one split, and remove it from any other.
+    /// Move a shard to one split, and remove it from all others.
     Move {
-        /// The shard. Raw.
+        /// Name of the shard. Raw.
         shard: Arc<str>,
-        /// The split that the shard is moved to.
+        /// Name of the split to which the shard is moved.
         to: Arc<str>,
     },
 }
 
 impl LeakRepair {
-    /// Returns the edit that carries out the repair.
+    /// Returns the edit that performs the repair.
     pub fn edit(&self) -> Edit {
         match self {
             Self::Exclude { items, .. } => Edit::Exclude { items: items.iter().map(ExcludeItem::escaped).collect() },
@@ -154,47 +154,47 @@ impl LeakRepair {
     }
 }
 
-/// One thing that is in at least two splits.
+/// A shard, sample, part or name that is in at least two splits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Leak {
-    /// The kind of thing.
+    /// The kind of leak.
     pub kind: LeakKind,
-    /// The locations, by splits in their order, then in the order of the data; at most [`MAX_LISTED_PLACES`] for each split.
+    /// The locations, by split and then in the order of the data; at most [`MAX_LISTED_PLACES`] for each split.
     pub places: Vec<LeakLocation>,
     /// The number of further locations.
     pub more: u64,
-    /// Possible repairs, the best first. Empty when there are further locations: no listed repair would end the leak.
+    /// Possible repairs, best first. Empty if there are further locations, because no repair of the listed ones would end the leak.
     pub repairs: Vec<LeakRepair>,
 }
 
 /// The number of leaks of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LeakCount {
-    /// The kind.
+    /// The kind of leak.
     pub kind: LeakKind,
-    /// The number of shared things.
+    /// The number of leaks of this kind.
     pub leaks: u64,
 }
 
-/// Leaks between two splits, of all kinds but shared names.
+/// Leaks between two splits, of all kinds except shared names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SplitPairLeaks {
     /// The two splits, in their order.
     pub splits: [Arc<str>; 2],
-    /// The number of things that both have.
+    /// The number of leaks that both splits have in common.
     pub leaks: u64,
 }
 
 /// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Leaks {
-    /// The leaks, most certain kind first, in an order that depends on the data alone; at most [`LISTED_LEAKS`] of each kind.
+    /// The leaks, most certain kind first, in an order that only depends on the data; at most [`LISTED_LEAKS`] of each kind.
     pub leaks: Vec<Leak>,
-    /// The number of leaks of each kind; kinds without any are left out.
+    /// The number of leaks of each kind, without kinds that have none.
     pub counts: Vec<LeakCount>,
-    /// The leaks by pairs of splits.
+    /// The leaks by pair of splits.
     pub between: Vec<SplitPairLeaks>,
-    /// The number of names such as `0001` that many folders have: they look like numbers and are not counted as leaks.
+    /// The number of shared names such as `0001` that are in many folders. They are probably numbers and are not counted as leaks.
     pub common_names: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Records by the last component of a key, and lookup of the keys of leaks.
+//! Records of the last component of each key, and the lookup of the keys of leaks.
 
 use super::group::{Group, LeakGroups, Matcher};
 use super::sample_hasher::PartRef;
@@ -9,19 +9,19 @@ use gristmill_core::{Cancel, Failure, Handles, HiddenSample, Outcome, PartRow, P
 use gristmill_data::source::tar::{scan_shard, ScanSink};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// The most folders with the same name; with more, the name is a number within its folder.
+/// Maximum number of folders with the same name. A name in more folders is treated as a number within its folder.
 const MAX_FOLDERS: u64 = 8;
-/// Digits alone, fewer than this, are also such a number.
+/// Number of digits below which a name of digits alone is treated as such a number.
 const FEWEST_DIGITS: usize = 6;
 
-/// Writes the text of a name's record: last component, a slash, the folders. The last component contains no slash, so that equal ones are
-/// sorted next to each other.
+/// Writes the text of a name's record: the last component, a slash, and the folders. The last component contains no slash, so that equal
+/// ones are adjacent after sorting.
 pub(super) fn record(key: &str, out: &mut Vec<u8>) {
     let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
     out.clear();
     out.extend_from_slice(name.as_bytes());
     out.push(b'/');
-    // Distinguishes a key without folders from one below a folder without a name.
+    // Distinguishes a key without folders from a key in a folder with an empty name.
     if name.len() < key.len() {
         out.push(b'/');
     }
@@ -32,7 +32,7 @@ fn name_of(record: &[u8]) -> &[u8] {
     record.split(|byte| *byte == b'/').next().unwrap_or(record)
 }
 
-/// Groups records by name, and equal keys among them.
+/// Groups records by name, and by key within a name.
 #[derive(Default)]
 pub(super) struct Names {
     key: Vec<u8>,
@@ -85,7 +85,7 @@ impl Matcher<3> for Names {
 /// Keys of samples, by shard and sample number.
 pub(super) type SampleKeys = HashMap<(u32, u64), String>;
 
-/// Returns the keys of everything kept: from the table, and where that lacks them, from the shard itself.
+/// Returns the keys of all recorded leaks: from the table, or from the shard itself if the table lacks them.
 pub(super) fn keys(
     found: &LeakGroups,
     prepared: &PreparedDataset,
@@ -132,7 +132,7 @@ fn read_keys(
     let scanned = scan_shard(&file, &mut sink, &Handles { progress: &progress, cancel, problems: &NullProblemSink });
     cancel.check()?;
     match scanned {
-        // The scan was ended after the last requested sample: the rest of the shard is not read.
+        // The scan is cancelled after the last requested sample, so that the rest of the shard is not read.
         Err(failure) if !failure.is_cancelled() => Err(failure),
         _ => Ok(()),
     }

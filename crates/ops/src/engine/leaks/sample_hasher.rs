@@ -10,15 +10,15 @@ use std::collections::HashSet;
 
 /// Bytes of a content that are read at a time.
 const READ_BYTES: usize = 1 << 20;
-/// Bytes of a hash that are kept: among 10⁹ contents two different ones have the same hash with a probability of one in 10¹¹.
+/// Number of stored bytes of a hash. Among 10⁹ contents, the probability that two different ones have the same hash is 10⁻¹¹.
 pub(super) const HASH: usize = 12;
-/// Parts whose contents are arrays, not text.
+/// Suffixes of parts that contain arrays, not text.
 const ARRAYS: [&str; 9] = ["npy", "npz", "pt", "pth", "ten", "bin", "safetensors", "mp", "pkl"];
-/// Parts that give the class of a sample.
+/// Suffixes of parts that contain the class of a sample.
 const LABELS: [&str; 5] = ["cls", "cls2", "index", "inx", "id"];
-/// Bits for the number of a part's name.
+/// Number of bits for the number of a part's name.
 const NAME_BITS: u32 = 13;
-/// Bits of the hash of the whole sample that are stored in every record.
+/// Number of bits of the hash of the whole sample that are stored in each record.
 const TAG_BITS: u32 = 28;
 
 /// A part of the sample that is being read.
@@ -29,22 +29,22 @@ struct Part {
     hash: [u8; 32],
 }
 
-/// Processes the samples of one shard.
+/// Hashes the samples of one shard.
 pub(super) struct SampleHasher<'a> {
     pub(super) options: &'a LeakOptions,
-    /// Keys that are excluded in this shard.
+    /// Excluded keys of this shard.
     pub(super) excluded: Option<&'a HashSet<Box<str>>>,
-    /// Numbers of the splits that the shard is in.
+    /// Numbers of the splits that contain the shard.
     pub(super) splits: &'a [u32],
-    /// The number of the shard.
+    /// Number of the shard.
     pub(super) shard: u64,
-    /// The open shard; `None` where only names are compared.
+    /// The open shard; `None` if only names are compared.
     pub(super) file: Option<&'a ReadFile>,
     pub(super) cancel: &'a Cancel,
     pub(super) records: &'a mut RecordBuffer,
-    /// The number of samples that take part.
+    /// Number of samples that were compared.
     pub(super) samples: u64,
-    /// The number of contents that are compared.
+    /// Number of contents that were compared.
     pub(super) compared: u64,
     /// The requested parts that were found, one bit for each of the first 64.
     pub(super) found_parts: u64,
@@ -80,7 +80,7 @@ impl<'a> SampleHasher<'a> {
         }
     }
 
-    /// Records the name of a sample; returns `false` when it is excluded.
+    /// Records the name of a sample. Returns `false` if the sample is excluded.
     pub(super) fn name(&mut self, key: &str, index: u64) -> Outcome<bool> {
         if self.excluded.is_some_and(|keys| keys.contains(key)) {
             return Ok(false);
@@ -172,8 +172,8 @@ pub(super) fn bit(place: usize) -> u64 {
     u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0)
 }
 
-/// The part of a sample that a record describes: the number of its name (0: the whole sample), and its position among those compared,
-/// sorted by hash, so that it is the same in a copy.
+/// The part of a sample that a record describes: the number of its name (0 for the whole sample), and its position among the compared
+/// parts, which are sorted by hash so that it is the same in a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartRef {
     pub(super) name: u64,
@@ -189,7 +189,7 @@ impl PartRef {
     }
 }
 
-/// Hashes names and contents of all parts, whatever their order in the archive.
+/// Hashes names and contents of all parts, independently of their order in the archive.
 fn whole_hash(parts: &[Part]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
@@ -200,7 +200,7 @@ fn whole_hash(parts: &[Part]) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// Whether a part alone proves that two samples are the same.
+/// Whether a part is compared individually: a requested part, or one that identifies its sample.
 fn counts(part: &Part, all: &[Part], options: &LeakOptions) -> bool {
     let is_big = |part: &Part| part.size >= options.smallest_part.max(1);
     if !options.parts.is_empty() {
@@ -214,7 +214,7 @@ fn counts(part: &Part, all: &[Part], options: &LeakOptions) -> bool {
     }
 }
 
-/// Whether a name is that of a picture, sound, video or array.
+/// Whether a part name is that of a picture, sound, video or array.
 fn is_medium(name: &str) -> bool {
     let suffix = last_suffix(name);
     ARRAYS.contains(&suffix.as_str()) || type_by_extension(&format!("x.{suffix}")).is_some()

@@ -1,4 +1,4 @@
-//! The search itself: the shards that take part, one unit for each, and the merge of all records.
+//! The search for leaks: one unit for each compared shard, and the merge of all records.
 
 use super::group::{repairs, Contents, Group, LeakGroups, Matcher, SamplePosition};
 use super::names;
@@ -21,20 +21,20 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most part names that are distinguished; further ones have no name in the report.
+/// Maximum number of distinct part names; further names are missing in the report.
 const PART_NAMES: usize = 4_096;
-/// The most names that the brace expressions of all excludes may expand to together.
+/// Maximum number of names to which the brace expressions of all excludes may expand in total.
 const MAX_EXCLUDED: usize = 4_000_000;
-/// Sorted runs that are open at once.
+/// Number of sorted runs that are open at the same time.
 const MERGE_WIDTH: usize = 256;
 /// Rows of the sample table that are read at a time.
 const ROWS_PER_READ: u64 = 4_096;
-/// Numbers of a content record: split, shard, sample, part, tag of the whole sample.
+/// Number of numeric fields of a content record: split, shard, sample, part, tag of the whole sample.
 pub(super) const CONTENT: usize = 5;
-/// Numbers of a name record: split, shard, sample.
+/// Number of numeric fields of a name record: split, shard, sample.
 pub(super) const NAME: usize = 3;
 
-/// One shard that takes part.
+/// A shard to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeakUnit {
     id: ShardId,
@@ -45,11 +45,11 @@ pub struct LeakUnit {
 pub struct ShardTotals {
     /// The number of shards that were compared.
     pub shards: u64,
-    /// The number of samples that take part.
+    /// Number of samples that were compared.
     pub samples: u64,
     /// The number of contents that were compared.
     pub contents: u64,
-    /// The requested parts that were found, one bit for each of the first 64.
+    /// The requested parts that were found, as one bit for each of the first 64.
     #[serde(skip)]
     pub met: u64,
 }
@@ -77,15 +77,15 @@ pub struct LeakSearch {
     options: LeakOptions,
     /// Split names, in their order.
     pub(super) splits: Vec<Arc<str>>,
-    /// Numbers of the splits that contain each shard, excluded shards left out.
+    /// Numbers of the splits that contain each shard, without excluded shards.
     members: BTreeMap<u32, Vec<u32>>,
     excluded: HashMap<u32, HashSet<Box<str>>>,
     part_names: Arc<PartNames>,
-    /// Shards that changed since they were indexed: keys are not read from their rows.
+    /// Shards that changed since they were indexed, so that their keys are not read from the table.
     changed: Mutex<HashSet<u32>>,
 }
 
-/// Part names by number, from 1.
+/// Part names by number, counted from 1.
 #[derive(Default)]
 struct PartNames(Mutex<(Vec<String>, HashMap<String, u64>)>);
 
@@ -109,7 +109,7 @@ impl PartNames {
     }
 }
 
-/// The records of one worker: sorted in memory, and in runs on disk beyond that. Used for one shard after the other.
+/// The records of one worker, sorted in memory and, beyond its limit, in runs on disk. Reused for one shard after another.
 pub struct RecordBuffer {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
@@ -120,7 +120,7 @@ pub struct RecordBuffer {
     /// Numbers of part names that this worker has found.
     known_parts: HashMap<String, u64>,
     text: Vec<u8>,
-    /// Whether its files cannot be written.
+    /// Whether writing the files of the buffer has failed.
     is_broken: bool,
 }
 
@@ -154,7 +154,7 @@ impl<const N: usize> SplitSide<N> {
         Ok(())
     }
 
-    /// Returns the runs, after writing everything that is in memory.
+    /// Writes the records that are in memory, and returns all runs.
     fn finish(mut self, at: (&dyn Fs, &Path, String)) -> Outcome<Vec<RunSource>> {
         if self.records == 0 {
             return Ok(Vec::new());
@@ -165,7 +165,7 @@ impl<const N: usize> SplitSide<N> {
         let file = out.finish()?;
         let path = dir.join(file.name);
         let last = self.runs.len().saturating_sub(1);
-        // The file of all runs is removed when the last of them was merged.
+        // The file of all runs is removed after the last of them was merged.
         let source = |(n, run)| RunSource { path: path.clone(), run, base: 0, temporary: n == last };
         Ok(self.runs.into_iter().enumerate().map(source).collect())
     }
@@ -207,7 +207,7 @@ impl RecordBuffer {
 }
 
 impl LeakSearch {
-    /// Opens a data set. One that is not prepared is a failure with a hint. Shards that are not in the index are left out: no loader reads
+    /// Opens a data set. Fails with a hint if it is not prepared. Shards that are not in the index are ignored, because no loader reads
     /// them.
     pub fn open(root: &Path, layout: &SplitLayout, options: LeakOptions) -> Outcome<Self> {
         let prepared = PreparedDataset::open(root)?;
@@ -240,7 +240,7 @@ impl LeakSearch {
         self.members.keys().map(|id| LeakUnit { id: ShardId(*id) }).collect()
     }
 
-    /// Returns the bytes of these shards where contents are compared, else 0.
+    /// Returns the size of these shards in bytes if contents are compared, otherwise 0.
     pub fn bytes(&self) -> u64 {
         let size = |id: &u32| self.prepared.shard(ShardId(*id)).map_or(0, |shard| shard.stamp.bytes);
         if self.options.content {
@@ -250,7 +250,7 @@ impl LeakSearch {
         }
     }
 
-    /// Returns an empty buffer for the worker of that number. `memory` limits what is sorted at once, in bytes.
+    /// Returns an empty buffer for the worker with this number. `memory` limits the records that are sorted at a time, in bytes.
     pub fn buffer(&self, fs: Arc<dyn Fs>, dir: &Path, number: usize, memory: usize) -> RecordBuffer {
         RecordBuffer {
             fs,
@@ -323,7 +323,7 @@ impl LeakSearch {
         SampleHasher::new(&self.options, self.excluded.get(&id.0), splits, u64::from(id.0), file, cancel, buffer)
     }
 
-    /// Reads the names alone, from the sample table; `None` where it does not have them all.
+    /// Reads only the names, from the sample table. Returns `None` if the table does not contain all of them.
     fn take_rows(
         &self,
         id: ShardId,
@@ -352,7 +352,7 @@ impl LeakSearch {
         Ok(Some(ShardTotals { shards: 1, samples: hasher.samples, ..ShardTotals::default() }))
     }
 
-    /// Merges the records of all workers and returns what splits have in common.
+    /// Merges the records of all workers and returns the leaks.
     pub fn finish(
         &self,
         buffers: Vec<RecordBuffer>,
@@ -376,7 +376,7 @@ impl LeakSearch {
         self.report(found, handles.cancel)
     }
 
-    /// Reports shards in several splits, then everything found by its records, with names instead of numbers.
+    /// Returns shards in several splits, followed by the leaks found from records, with names instead of numbers.
     fn report(&self, mut found: LeakGroups, cancel: &Cancel) -> Outcome<Leaks> {
         for (id, splits) in self.members.iter().filter(|(_, splits)| splits.len() > 1) {
             let mut group = Group::default();
@@ -400,8 +400,7 @@ impl LeakSearch {
         })
     }
 
-    /// Returns the location by names; `None` for a sample whose key cannot be found any more because its shard has changed during the
-    /// search.
+    /// Returns the location by names; `None` if the key of the sample can no longer be found, because its shard changed during the search.
     fn place(&self, kind: LeakKind, place: SamplePosition, keys: &names::SampleKeys) -> Option<LeakLocation> {
         let shard = self.prepared.entry(ShardId(place.shard)).map(|(name, _)| Arc::from(name))?;
         let key = match kind {
@@ -416,7 +415,7 @@ impl LeakSearch {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the number of samples in each split, individually excluded samples not subtracted.
+    /// Returns the number of samples in each split, including individually excluded samples.
     fn sizes(&self) -> HashMap<Arc<str>, u64> {
         let mut sizes = HashMap::new();
         for (id, splits) in &self.members {
@@ -429,7 +428,7 @@ impl LeakSearch {
     }
 }
 
-/// Returns excluded shards, and excluded keys by shard. An item that cannot be expanded excludes nothing: the loader refuses it.
+/// Returns excluded shards, and the excluded keys of each shard. An item that cannot be expanded is ignored, because the loader refuses it.
 fn excludes(items: &[Arc<str>], ids: &HashMap<&str, u32>) -> (HashSet<u32>, HashMap<u32, HashSet<Box<str>>>) {
     let (mut shards, mut keys) = (HashSet::new(), HashMap::<u32, HashSet<Box<str>>>::new());
     let mut left = MAX_EXCLUDED;
@@ -481,7 +480,7 @@ fn merge<const N: usize>(
     remove_temporary(around.fs, &runs)
 }
 
-/// Drops the problems of a scan, which are not the result of a search.
+/// Discards problems of a scan, which are not results of the search.
 pub(super) struct NullProblemSink;
 
 impl ProblemSink for NullProblemSink {

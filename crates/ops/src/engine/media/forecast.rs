@@ -1,4 +1,4 @@
-//! Estimates what a filter would pick before the run: for questions and `--dry-run`.
+//! Estimates which entries a filter selects before the run, for questions and `--dry-run`.
 
 use super::pick::{picks, ProbeVerdict, Prober};
 use gristmill_core::{Cancel, DatasetFacts, MediaFacts, MediaFilter, MediaPlan, MediaType};
@@ -11,21 +11,21 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Number of entries probed.
+/// Number of entries that are probed as examples.
 const MAX_PROBED: usize = 3;
-/// Maximum number of entry kinds listed; the rest counts as one more.
+/// Maximum number of listed kinds of entries; all others are counted as one more.
 const MAX_LISTED_KINDS: usize = 40;
 
-/// The estimate of what a filter would pick.
+/// The estimate of the entries that a filter selects.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct MediaForecast {
-    /// Extensions (`jpg`), or `by header: xyz` if only the content decides; with their type, and the number of entries seen so far. Most
-    /// first.
+    /// Extensions (`jpg`), or `by header: xyz` if only the content decides, each with its type and the number of entries found so far; most
+    /// frequent first.
     pub by_type: Vec<(String, MediaType, u64)>,
-    /// The first picked entries, each with its facts or its error; at most 3.
+    /// The first selected entries, each with its facts or an error; at most 3.
     #[serde(serialize_with = "as_pairs")]
     pub probed: Vec<(String, Result<MediaFacts, String>)>,
-    /// Entries that would be probed, as far as they are counted.
+    /// Number of entries that would be probed, as far as they are counted.
     pub candidates: u64,
 }
 
@@ -48,7 +48,7 @@ fn as_pairs<S: serde::Serializer>(
     }))
 }
 
-/// Counts by ending.
+/// Counts of entries by extension.
 #[derive(Default)]
 struct EndingCounts(BTreeMap<String, (MediaType, u64)>);
 
@@ -65,16 +65,17 @@ impl EndingCounts {
     }
 }
 
-/// Returns the extension as it is listed.
+/// Returns the extension in the form in which it is listed.
 fn ending(name: &str) -> String {
     let file = name.rsplit('/').next().unwrap_or(name);
     file.rsplit_once('.').map_or_else(String::new, |(_, end)| end.to_lowercase())
 }
 
-/// Returns what a plan would pick in a WebDataset, as far as it was scanned: by the names of its parts, and by the first samples.
+/// Estimates the entries that a plan selects in a WebDataset, from the part names of the samples scanned so far, and from the first
+/// samples.
 ///
-/// Counts are of samples that have such a part. If a pattern or the content decides, the first samples represent all: a part is counted if
-/// the entry of one of them is picked.
+/// Counts are numbers of samples with a part. If a pattern or the content decides, the first samples represent all: a part is counted if
+/// the entry of one of them is selected.
 pub fn forecast(facts: &DatasetFacts, plan: &MediaPlan) -> MediaForecast {
     let cancel = Cancel::default();
     let mut counted = EndingCounts::default();
@@ -108,7 +109,7 @@ pub fn forecast(facts: &DatasetFacts, plan: &MediaPlan) -> MediaForecast {
     seen
 }
 
-/// An entry of a kept sample.
+/// An entry of a sample that was recorded by the scan.
 struct EntrySketch {
     name: String,
     part: String,
@@ -134,14 +135,14 @@ impl EntrySketch {
     fn of(facts: &DatasetFacts, part: &str) -> Vec<Self> {
         Self::all(facts).filter(|entry| entry.part == part).take(MAX_PROBED).collect()
     }
-    /// Opens the archive, if it is a plain one.
+    /// Opens the archive, unless it is compressed.
     fn open(&self) -> Option<ReadFile> {
         let file = open_read(&self.root.join(&self.shard)).ok()?;
         (!compressed_start(&file)).then_some(file)
     }
 }
 
-/// Returns the type by content, from the first entry whose content shows one; else by name.
+/// Returns the type by content, from the first entry whose content identifies it; otherwise by name.
 fn by_content(part: &str, entries: impl FnOnce() -> Vec<EntrySketch>) -> Option<(MediaType, String)> {
     let by_name = type_by_extension(&format!("x.{part}"));
     let label = |kind| match by_name {
@@ -190,7 +191,7 @@ fn probe_entry(
     Some((name, result))
 }
 
-/// Returns what a filter would pick in a folder of loose media, of which these files were found.
+/// Estimates the entries that a filter selects in a folder of loose media, from the files found.
 pub fn of_files(root: &Path, plan: &MediaPlan, files: &media_folder::FileList, cancel: &Cancel) -> MediaForecast {
     let mut counted = EndingCounts::default();
     let mut seen = MediaForecast { candidates: files.len() as u64, ..MediaForecast::default() };

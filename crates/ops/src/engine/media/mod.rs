@@ -1,8 +1,8 @@
 //! Media metadata: which entries are media, their properties, and the two tables that store them (docs/formats/energon.md §12).
 //!
-//! A unit ([`probe_shard`], [`probe_files`]) reads headers through one small window and leaves its rows in a spool file; [`write_rows`]
-//! then puts the rows of all units into a private copy of the database. A broken entry is reported as a problem, loses only its own row,
-//! and never ends the run. [`forecast`] estimates what would be picked, [`facts_of`] reads what the tables hold.
+//! A unit ([`probe_shard`], [`probe_files`]) reads headers through one small buffer and writes its rows to a spool file. [`write_rows`]
+//! then writes the rows of all units to a private copy of the database. A broken entry is reported as a problem, loses only its own row,
+//! and never ends the run. [`forecast`] estimates the selected entries, and [`facts_of`] reads the content of the tables.
 
 mod forecast;
 mod pick;

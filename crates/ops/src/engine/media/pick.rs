@@ -1,4 +1,4 @@
-//! Which entries a filter picks, and what one of them contains.
+//! Selects entries with a filter, and probes the content of a selected entry.
 
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::lfs::{is_lfs_pointer, LFS_POINTER, MAX_LFS_POINTER_BYTES};
@@ -6,7 +6,7 @@ use gristmill_core::{Cancel, Failure, MediaFacts, MediaFilter, MediaPlan, MediaT
 use gristmill_media::kind::{globs_match, type_by_extension, type_by_header, HEADER_BYTES};
 use gristmill_media::{ByteSource, ProbeError, ProbeResult, Reader};
 
-/// Whether an entry may be media according to its name; only then it is opened.
+/// Whether an entry may be media according to its name. Only such entries are opened.
 pub fn picks(filter: &MediaFilter, name: &str) -> bool {
     match filter {
         MediaFilter::Extension => type_by_extension(name).is_some(),
@@ -29,20 +29,20 @@ pub fn picks_file(filter: &MediaFilter, name: &str) -> bool {
 pub enum ProbeVerdict {
     /// Neither its bytes nor its name identify it as media.
     Other,
-    /// It is media.
+    /// The entry is media.
     Media {
-        /// The content of its row; `None` if `--compat` leaves a broken picture out.
+        /// The content of its row; `None` if `--compat` omits a broken picture.
         facts: Option<MediaFacts>,
-        /// Unusual properties.
+        /// Unusual properties of the entry.
         remarks: Vec<String>,
         /// Damage after a valid header.
         damage: Option<String>,
     },
-    /// The entry has the suffix or the first bytes of media, but its format is not recognised.
+    /// The entry has the suffix or the first bytes of a media format, but its format is not recognised.
     NotMedia(String),
-    /// It is media, but too broken to have a row.
+    /// The entry is media, but too damaged to have a row.
     Broken(String),
-    /// It cannot be read.
+    /// The entry cannot be read.
     Unreadable(std::io::Error),
 }
 
@@ -55,19 +55,19 @@ pub struct Prober<'a> {
 }
 
 impl<'a> Prober<'a> {
-    /// `compat`: pictures are decoded, and broken ones left out, as the reference program does.
+    /// Creates a prober. With `compat`, pictures are decoded and broken ones are omitted, as in the reference program.
     pub fn new(plan: &'a MediaPlan, compat: bool, cancel: &'a Cancel) -> Self {
         Self { plan, compat, cancel, window: Vec::new() }
     }
 
-    /// Probes one entry that [`picks`] has picked. Only a cancellation is an error.
+    /// Probes one entry selected by [`picks`]. Only a cancellation is an error.
     ///
-    /// A panic in a reader is caught: it costs this entry, not the run.
+    /// A panic in a reader is caught, and only affects this entry.
     pub fn probe(&mut self, name: &str, source: &dyn ByteSource) -> Outcome<ProbeVerdict> {
         self.with_reader(source, |prober, reader| prober.media_type(name, reader))
     }
 
-    /// Probes an entry whose type is given by a row.
+    /// Probes an entry whose type is known from a row.
     pub fn probe_as(&mut self, media_type: MediaType, source: &dyn ByteSource) -> Outcome<ProbeVerdict> {
         self.with_reader(source, |_, _| Ok(Some(media_type)))
     }
@@ -114,7 +114,7 @@ impl<'a> Prober<'a> {
         })
     }
 
-    /// Returns damage that only decoding the whole picture finds.
+    /// Returns damage that is only found by decoding the whole picture.
     fn damage(&self, reader: &mut Reader, facts: &MediaFacts) -> Result<Option<String>, ProbeError> {
         let MediaFacts::Image(image) = facts else { return Ok(None) };
         if !(self.plan.decode || self.compat) {
@@ -128,7 +128,7 @@ impl<'a> Prober<'a> {
     }
 }
 
-/// Whether the entry is a Git LFS pointer instead of a medium.
+/// Whether the entry is a Git LFS pointer instead of a media file.
 fn is_pointer(source: &dyn ByteSource) -> bool {
     let size = source.len();
     let mut content = vec![0; usize::try_from(size.min(MAX_LFS_POINTER_BYTES)).unwrap_or_default()];

@@ -1,4 +1,4 @@
-//! Rows on their way into the database: one spool file per unit of work, in the order found.
+//! Rows to be written to the database: one spool file per unit of work, in the order in which they were found.
 
 use gristmill_core::{MediaFacts, MediaType, Outcome};
 use gristmill_data::formats::energon::media_json;
@@ -16,11 +16,11 @@ const READ_BYTES: usize = 64 * 1024;
 pub struct MediaRows {
     dir: PathBuf,
     file: SpoolFile,
-    /// Entries that the filter picked and that were probed.
+    /// Number of entries that the filter selected and that were probed.
     pub entries: u64,
-    /// Rows of pictures.
+    /// Number of rows of pictures.
     pub images: u64,
-    /// Rows of audio and video.
+    /// Number of rows of audio and video.
     pub av: u64,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct RowsWriter<'a> {
 }
 
 impl<'a> RowsWriter<'a> {
-    /// `unit` only names the file.
+    /// Creates a writer. `unit` is only used in the name of the file.
     pub(super) fn new(fs: &'a dyn Fs, dir: &'a Path, unit: usize) -> Self {
         Self { fs, dir, unit, out: None, last_key: String::new(), found: MediaRows::default() }
     }
@@ -95,7 +95,7 @@ impl<'a> RowsWriter<'a> {
     }
 }
 
-/// One row.
+/// A row of the media tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) key: Box<str>,

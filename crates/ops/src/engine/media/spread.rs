@@ -1,4 +1,4 @@
-//! Distributions of what the media tables of a data set hold: for `info` and the facts view.
+//! Distributions of the content of the media tables, for `info` and the facts view.
 
 use gristmill_core::text::{count, duration, grouped};
 use gristmill_core::{AvFacts, Cancel, Failure, ImageFacts, MediaFacts, Outcome};
@@ -31,28 +31,28 @@ const LENGTHS: [(f64, &str); 9] = [
     (f64::INFINITY, "1 h and more"),
 ];
 
-/// One filter that was applied to the entries.
+/// A filter that was applied to the entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterFacts {
     /// `EXTENSION`, `HEADER` or `GLOB`.
     pub strategy: String,
-    /// The patterns of a glob; empty for the others.
+    /// The patterns of a glob; empty for other strategies.
     pub patterns: String,
     /// Time of first use, in UTC, as stored in the database.
     pub created_at: String,
 }
 
-/// The content of the media tables. Every list has names and row counts, in a fixed order of classes or most first; if not all are named,
-/// `others` is last, so that the counts add up.
+/// The content of the media tables. Every list contains names and row counts, in a fixed order of classes or most frequent first. If not
+/// all names are listed, `others` is last, so that the counts add up to the total.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MediaSpread {
-    /// Rows in all.
+    /// Total number of rows.
     pub rows: u64,
-    /// Rows of pictures.
+    /// Number of rows of pictures.
     pub images: u64,
-    /// Rows of audio and video.
+    /// Number of rows of audio and video.
     pub av: u64,
-    /// Rows that cannot be read.
+    /// Number of rows that cannot be read.
     pub unreadable: u64,
     /// The filters that produced the rows, oldest first.
     pub filters: Vec<FilterFacts>,
@@ -120,7 +120,7 @@ fn list_text(list: &[(String, u64)]) -> String {
     }
 }
 
-/// Formats `48` or `48–300`.
+/// Formats a range: `48` or `48–300`.
 fn span(least: u32, most: u32) -> String {
     let (least, most) = (grouped(u64::from(least)), grouped(u64::from(most)));
     if least == most {
@@ -130,11 +130,11 @@ fn span(least: u32, most: u32) -> String {
     }
 }
 
-/// Maximum number of distinct sizes counted; a hostile table has one per row.
+/// Limit of distinct sizes that are counted, because a malicious table may have one per row.
 const MAX_DISTINCT_SIZES: usize = 10_000;
-/// Sizes listed.
+/// Limit of listed sizes.
 const MAX_LISTED_SIZES: usize = 20;
-/// The name under which all further sizes are counted.
+/// Name under which all further sizes are counted.
 pub const OTHERS: &str = "others";
 
 #[derive(Default)]
@@ -145,14 +145,14 @@ struct SpreadTally {
     sizes: BTreeMap<(u32, u32), u64>,
     video_sizes: BTreeMap<(u32, u32), u64>,
     audio: BTreeMap<(u32, u32), u64>,
-    /// Rows counted in `video_sizes` and in `audio`, including those beyond their limit.
+    /// Number of rows in `video_sizes` and in `audio`, including those beyond their limits.
     videos: u64,
     sounds: u64,
     sides: [u64; SIDES.len() + 1],
     lengths: [u64; LENGTHS.len()],
 }
 
-/// Reads the media tables of the data set at `root`, row by row. `None` if it has none.
+/// Reads the media tables of the data set at `root`, row by row. Returns `None` if there are none.
 pub fn facts_of(root: &Path) -> Outcome<Option<MediaSpread>> {
     facts_until(root, &Cancel::default())
 }
@@ -290,7 +290,7 @@ fn side_name(class: usize) -> String {
     }
 }
 
-/// Returns the most frequent ones by name, and the remainder of `all` rows as the last one.
+/// Returns the most frequent names with their counts, and the remainder of `all` rows as the last item.
 fn most<K: Ord>(counts: BTreeMap<K, u64>, all: u64, name: impl Fn(K) -> String) -> Vec<(String, u64)> {
     let mut list: Vec<(K, u64)> = counts.into_iter().collect();
     // The sort is stable: equal counts keep the order of the map.

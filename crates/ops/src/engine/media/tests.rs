@@ -56,7 +56,7 @@ fn the_later_of_two_rows_stays_and_old_rows_are_checked_only_where_they_were_not
     let result = written(dir.path(), &first, &MediaFilter::Extension, false);
     assert_eq!((result.rows_written, result.rows_in_all, result.stale), (3, 3, 0), "nothing is old in a new database");
     assert!(widths(dir.path())[0].1.contains("\"width\":2"), "of k1 the later one");
-    // `x` is replaced, so its presence is not checked; the newest old row is replaced too.
+    // `x` is replaced, so its existence is not checked. The newest old row is replaced, too.
     let again = [spooled(dir.path(), 2, &[("x", 3), ("k1", 3)])];
     let result = written(dir.path(), &again, &MediaFilter::Extension, true);
     assert_eq!((result.rows_written, result.rows_in_all, result.stale, result.pruned), (2, 3, 0, 0));

@@ -1,4 +1,4 @@
-//! The units of work: the entries of one scanned shard, or a slice of the files of a folder.
+//! The units of work: the entries of a scanned shard, or a slice of the files of a folder.
 
 use super::pick::{picks, ProbeVerdict, Prober};
 use super::spool::{MediaRows, RowsWriter};
@@ -14,26 +14,26 @@ use std::path::Path;
 
 /// Entries between two checks of the cancel flag.
 const CANCEL_EVERY: u64 = 256;
-/// The hint for a picture that cannot be decoded completely.
+/// Hint for a picture that cannot be decoded completely.
 pub const REPLACE_HINT: &str = "loaders stop at this file: put a whole one in its place, or exclude its sample";
 
-/// How entries are probed, and where their rows are written.
+/// Settings for probing entries and writing their rows.
 #[derive(Clone, Copy)]
 pub struct ProbeSettings<'a> {
-    /// Which entries.
+    /// The plan, which selects the entries.
     pub plan: &'a MediaPlan,
-    /// Whether pictures are decoded, and broken ones left out.
+    /// Whether pictures are decoded, and broken ones omitted.
     pub compat: bool,
-    /// Writes the spool files.
+    /// File system for writing the spool files.
     pub fs: &'a dyn Fs,
-    /// The folder of the spool files; must exist.
+    /// The folder of the spool files, which must exist.
     pub dir: &'a Path,
 }
 
-/// Probes the entries of one shard. `unit` names the spool file. Adds one item to the progress.
+/// Probes the entries of one shard. `unit` is used in the name of the spool file. Adds one item to the progress.
 ///
-/// A problem with an entry, or with the whole shard, is reported, and costs only its rows. A shard that differs from the scanned one has no
-/// rows. The entries of a compressed shard are not probed.
+/// A problem with an entry, or with the whole shard, is reported, and only its own rows are missing. A shard that differs from the scanned
+/// one has no rows. The entries of a compressed shard are not probed.
 pub fn probe_shard(
     shard: &Shard,
     spool: &SpooledShard,
@@ -53,7 +53,7 @@ pub fn probe_shard(
     work.rows.finish()
 }
 
-/// Iterates over the entries; returns the reason if there are none to iterate over.
+/// Iterates over the entries. Returns the reason if the shard has no entries that can be probed.
 fn shard_entries(
     shard: &Shard,
     spool: &SpooledShard,
@@ -132,7 +132,7 @@ impl ProbeUnit<'_> {
             ProbeVerdict::Other => return Ok(()),
             ProbeVerdict::Media { facts, remarks, damage } => {
                 if let Some(damage) = damage {
-                    // The remarks of the header's reader describe the same damage, so they are not reported as well.
+                    // The remarks of the header's reader describe the same damage, so they are not reported, too.
                     let outcome =
                         if facts.is_some() { "its row is made from its header" } else { "no row is written for it" };
                     let message = format!("the picture cannot be decoded: {damage}; {outcome}");

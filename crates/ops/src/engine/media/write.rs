@@ -1,4 +1,4 @@
-//! Writes rows into the database: a union with the existing ones, in one transaction.
+//! Writes rows to the database: merges them with the existing ones, in one transaction.
 
 use super::spool::{MediaRows, Row};
 use crate::engine::index::sql_failure;
@@ -9,46 +9,46 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use std::path::Path;
 
-/// Bytes of rows sorted at a time. Constant, because it affects the bytes of the file.
+/// Size of the rows that are sorted at a time, in bytes. Constant, because it affects the bytes of the file.
 const BATCH_BYTES: usize = 32 << 20;
 /// Approximate size of a row without its texts, in bytes.
 const ROW_BYTES: usize = 48;
 /// Rows between two checks of the cancel flag.
 const CANCEL_EVERY: u64 = 1024;
 
-/// Returns whether the entry of an old row still exists.
+/// Function that returns whether the entry of an old row still exists.
 pub type EntryExists<'a> = dyn FnMut(&Connection, &str) -> Outcome<bool> + 'a;
 
-/// How existing rows are handled.
+/// Treatment of existing rows.
 pub struct OldRows<'a> {
-    /// Whether the entry of a row, by its key, still exists.
+    /// Whether the entry of a row, given by its key, still exists.
     pub still_there: &'a mut EntryExists<'a>,
-    /// Whether rows whose entry is gone are removed.
+    /// Whether rows whose entry no longer exists are removed.
     pub prune: bool,
 }
 
 /// Counts of the changes to the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowStats {
-    /// Rows written.
+    /// Number of rows written.
     pub rows_written: u64,
-    /// Rows in the table now.
+    /// Total number of rows in the table.
     pub rows_in_all: u64,
-    /// Rows whose entry is gone, but which were not removed.
+    /// Number of rows whose entry no longer exists, but which were not removed.
     pub stale: u64,
-    /// The first of these, by key.
+    /// Keys of the first such rows.
     pub stale_keys: Vec<String>,
-    /// Rows removed because their entry is gone.
+    /// Number of rows that were removed because their entry no longer exists.
     pub pruned: u64,
 }
 
-/// Keys of stale rows kept for the report.
+/// Limit of reported keys of stale rows.
 const MAX_STALE_KEYS: usize = 100;
 
-/// Writes the rows of all units, and the filter, into the private copy of a database (created if missing), and makes it durable.
+/// Writes the rows of all units, and the filter, to a private copy of a database, which is created if missing, and flushes it to disk.
 ///
-/// `keep` returns for each key whether its row is wanted. Of two rows with one key, the later one stays. Adds one item per row to the
-/// progress. SQLite writes the file itself; a full disk is an environment failure like any other.
+/// `keep` returns for each key whether its row is written. Of two rows with the same key, the later one is written. Adds one item per row
+/// to the progress. SQLite writes the file itself, so a full disk is an environment failure.
 pub fn write_rows(
     fs: &dyn Fs,
     database: &Path,
@@ -83,8 +83,8 @@ pub fn write_rows(
     Ok(written)
 }
 
-/// Opens a private file. It is discarded unless everything succeeds, so nothing is synced in between; its existing content is untrusted, so
-/// nothing in it may be executed.
+/// Opens a private file. It is discarded unless all steps succeed, so it is not synced in between. Its existing content is untrusted, so no
+/// code in it may be executed.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -99,7 +99,7 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Checks that the media tables have the shape that readers expect: rows in a table of another shape would not be found.
+/// Checks that the media tables have the columns that readers expect; rows in other tables would not be found.
 fn check_tables(connection: &Connection, database: &Path) -> Outcome<()> {
     let sql = "SELECT (SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('media_metadata', 'media_filters')) = 2 \
                AND (SELECT count(*) FROM pragma_table_info('media_metadata') WHERE name = 'entry_key' AND pk = 1) = 1 \
@@ -113,7 +113,7 @@ fn check_tables(connection: &Connection, database: &Path) -> Outcome<()> {
         .with_hint("move .nv-meta/index.sqlite away, and prepare again"))
 }
 
-/// Returns the highest existing row id; rows written or replaced from now on have higher ones.
+/// Returns the highest existing row id. Rows that are then written or replaced have higher ids.
 fn newest(connection: &Connection) -> rusqlite::Result<Option<i64>> {
     connection.query_row("SELECT max(rowid) FROM media_metadata", [], |row| row.get(0))
 }
@@ -141,7 +141,7 @@ fn insert(
     Ok(count + batch.insert(connection, database, handles)?)
 }
 
-/// Rows sorted together.
+/// Rows that are sorted together.
 #[derive(Default)]
 struct Batch {
     rows: Vec<Row>,
@@ -154,7 +154,7 @@ impl Batch {
         self.rows.push(row);
     }
 
-    /// Inserts everything in order of the keys; of equal keys only the last.
+    /// Inserts all rows in the order of their keys. Of rows with equal keys, only the last is inserted.
     fn insert(&mut self, connection: &Connection, database: &Path, handles: &Handles<'_>) -> Outcome<u64> {
         let failed = |error: rusqlite::Error| sql_failure(database, &error);
         self.rows.sort_by(|a, b| a.key.cmp(&b.key));
@@ -178,7 +178,7 @@ impl Batch {
     }
 }
 
-/// Iterates over the rows that existed before and were not replaced.
+/// Iterates over the existing rows that were not replaced.
 fn stale(
     connection: &Connection,
     database: &Path,
@@ -200,7 +200,7 @@ fn stale(
                 handles.cancel.check()?;
             }
             let key = row.get_ref(1).map_err(failed)?;
-            // A key that is not text cannot be the name of an entry.
+            // A key that is not text is not the name of an entry.
             let is_there = match key.as_str() {
                 Ok(key) => (old.still_there)(connection, key)?,
                 Err(_) => false,
@@ -225,7 +225,7 @@ fn stale(
     Ok(())
 }
 
-/// Whether a sample table contains this entry: `key.part`, where a key has no dot after its last `/`.
+/// Whether a sample table contains this entry, `key.part`. The key has no dot after its last `/`.
 pub fn is_in_samples(connection: &Connection, database: &Path, entry: &str) -> Outcome<bool> {
     let file = entry.rfind('/').map_or(0, |at| at + 1);
     let Some(dot) = entry.get(file..).and_then(|name| name.find('.')).map(|at| at + file) else { return Ok(false) };
@@ -237,7 +237,7 @@ pub fn is_in_samples(connection: &Connection, database: &Path, entry: &str) -> O
     found.map(|found| found.is_some()).map_err(|error| sql_failure(database, &error))
 }
 
-/// Whether the media tables of a database record that all its entries were probed with this filter. Any error means `false`.
+/// Whether the media tables of a database record that all its entries were probed with this filter. Returns `false` after any error.
 pub fn has_filter(database: &Path, filter: &MediaFilter) -> bool {
     let Ok(connection) = gristmill_data::formats::energon::tables::open_readonly(database) else { return false };
     let sql = "SELECT count(*) FROM media_filters WHERE strategy = ?1 AND patterns = ?2";

@@ -21,30 +21,30 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "writing the metadataset";
-/// Splits that trainers request.
+/// Splits that trainers usually request.
 const CONVENTIONAL_SPLITS: [&str; 3] = ["train", "val", "test"];
-/// Maximum depth of the search, in folders.
+/// Maximum depth of the search for members, in folders.
 const MAX_DEPTH: usize = 3;
-/// Maximum number of entries inspected.
+/// Maximum number of folder entries that the search reads.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Something on disk that can be a member of a mixture.
+/// A file or folder on disk that can be a member of a metadataset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FoundMember {
-    /// Its path.
+    /// Path of the file or folder.
     pub path: PathBuf,
-    /// Its kind.
+    /// Kind of the member.
     pub kind: MixNodeKind,
-    /// Total number of samples, if known without reading it.
+    /// Total number of samples, if known without reading the data.
     pub samples: Option<u64>,
-    /// Split name and samples in it; empty for JSONL, which has no splits.
+    /// Names of the splits with their numbers of samples; empty for JSONL, which has no splits.
     pub splits: Vec<(String, u64)>,
-    /// Whether its samples are plain maps of parts, so that it may have aux sources.
+    /// Whether the samples are plain maps of parts, so that the member may have aux sources.
     pub is_crude: bool,
 }
 
 /// Finds prepared WebDatasets, indexed JSONL files and metadatasets in a folder and the folders below it (3 levels, 10,000 entries), sorted
-/// by path. What cannot be opened is left out.
+/// by path. Files and folders that cannot be opened are omitted.
 pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
     files::read_dir(folder).map(drop).map_err(|error| Failure::io("looking into", folder, &error))?;
     let mut found = Vec::new();
@@ -95,7 +95,7 @@ fn member_at(library: &mut MemberCache, path: &Path) -> Option<FoundMember> {
             });
             let splits: Vec<(String, u64)> = splits.collect();
             let is_crude = library.is_crude(&set, None).unwrap_or(false);
-            // Those of no split, and excluded ones, are in no mixture.
+            // Samples that are excluded or in no split are in no mixture.
             let samples = splits.iter().map(|(_, samples)| samples).sum();
             found(MixNodeKind::WebDataset, Some(samples), splits, is_crude)
         }
@@ -113,12 +113,12 @@ pub fn takes_aux(path: &str) -> bool {
     }
 }
 
-/// Renders the text of the file. A plan that no file can represent is a usage failure: no member, a weight that is not above 0, a join
-/// without joiner.
+/// Renders the text of the file. A plan that cannot be represented is a usage failure: one without members, with a weight that is not above
+/// 0, or with a join without a joiner.
 pub fn render(plan: &MixPlan) -> Outcome<String> {
     let metadataset = metadataset_of(plan)?;
     let text = metadataset::render(&metadataset);
-    // Text that the loader could not read back is not written.
+    // Text that the loader could not read must not be written.
     match metadataset::read(&text) {
         Ok(_) => Ok(text),
         Err(mistakes) => {
@@ -133,7 +133,7 @@ pub fn render(plan: &MixPlan) -> Outcome<String> {
     }
 }
 
-/// Renders a metadataset at `output` that consists of one member in each split.
+/// Renders a metadataset at `output` that contains a single member in each split.
 pub fn render_member(output: &Path, member: &MixMember, splits: &[String]) -> Outcome<String> {
     let output = lexically(output).ok_or_else(|| usage("the metadataset leads above the root folder"))?;
     let reference = reference_of(member, output.parent().unwrap_or(Path::new("/")))?;
@@ -192,7 +192,8 @@ fn metadataset_of(plan: &MixPlan) -> Outcome<Metadataset> {
     Ok(Metadataset { version: 2, splits: named, remarks: Vec::new() })
 }
 
-/// Returns which members are JSONL files that are part of the first split alone: all JSONL files, unless the splits are named.
+/// Returns, for each member, whether it is a JSONL file that is only part of the first split. This applies to all JSONL files, unless the
+/// plan names the splits.
 fn jsonl_members(plan: &MixPlan) -> Vec<bool> {
     let mut library = MemberCache::default();
     let mut is_jsonl = |member: &MixMember| {
@@ -308,7 +309,7 @@ fn reference_of(member: &MixMember, folder: &Path) -> Outcome<Reference> {
     })
 }
 
-/// Returns the target of an aux source. A folder of files is recognised without `filesystem://` too.
+/// Returns the target of an aux source. A folder of files is also recognised without `filesystem://`.
 fn aux_target(source: &MixAux, folder: &Path) -> Outcome<AuxTarget> {
     let path = source.path.strip_prefix("filesystem://");
     let (mut is_folder, path) = (path.is_some(), path.unwrap_or(&source.path));
@@ -327,8 +328,8 @@ fn aux_target(source: &MixAux, folder: &Path) -> Outcome<AuxTarget> {
     Ok(if is_folder { AuxTarget::Folder(path) } else { AuxTarget::Dataset(path) })
 }
 
-/// Returns a given path as written to the file: relative to the file's folder; addresses that only the loader opens unchanged, and absolute
-/// paths unchanged unless they are to be relative too. The loader opens no other addresses of stores.
+/// Returns a path in the form in which it is written to the file: relative to the file's folder. Addresses that only the loader opens are
+/// unchanged, and so are absolute paths unless `is_relative` is set. Fails for addresses of stores that the loader does not support.
 fn relative_path(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
     if text.is_empty() {
         return Err(usage("a path is empty"));
@@ -343,7 +344,7 @@ fn relative_path(folder: &Path, text: &str, is_relative: bool) -> Outcome<String
         (true, _) => relative(folder, &path),
         (false, None) => path,
         (false, Some(url)) => {
-            // Neither the query of an address nor a password is shown.
+            // The message must not contain the query of an address or a password.
             (url.scheme.check_address)(text)?;
             return in_profile(&url).ok_or_else(|| unknown_to_loader(&url));
         }
@@ -352,13 +353,13 @@ fn relative_path(folder: &Path, text: &str, is_relative: bool) -> Outcome<String
     Ok(text.to_owned())
 }
 
-/// Returns the address that the loader opens for one that it does not know, by a profile of multi-storage-client.
+/// Returns the address in a profile of multi-storage-client for an address that the loader does not support.
 #[cfg(feature = "remote")]
 fn in_profile(url: &RemoteUrl<'_>) -> Option<String> {
     gristmill_storage::remote::address_in_profile(url)
 }
 
-/// Returns nothing: this build knows no profiles.
+/// Returns `None`: without the feature `remote`, profiles are unknown.
 #[cfg(not(feature = "remote"))]
 fn in_profile(_: &RemoteUrl<'_>) -> Option<String> {
     None
@@ -380,11 +381,11 @@ fn unknown_to_loader(url: &RemoteUrl<'_>) -> Failure {
     ))
 }
 
-/// Returns those of train, val and test that every member with splits has; train alone if none has splits.
+/// Returns the splits among train, val and test that every member with splits has; only train if no member has splits.
 fn common_splits(plan: &MixPlan) -> Outcome<Vec<String>> {
     let is_jsonl = jsonl_members(plan);
     if plan.kind == MixKind::Join || !is_jsonl.is_empty() && is_jsonl.iter().all(|is_jsonl| *is_jsonl) {
-        // More joins need one file per split: the loader keeps one index for all of them.
+        // A join in each split would need one file per split, because the loader keeps one index for all of them.
         return Ok(vec![CONVENTIONAL_SPLITS[0].to_owned()]);
     }
     let mut library = MemberCache::default();
@@ -396,7 +397,7 @@ fn common_splits(plan: &MixPlan) -> Outcome<Vec<String>> {
             Ok(MemberSource::Mix(file)) => {
                 file.data.as_ref().is_ok_and(|data| data.splits.iter().any(|known| known.name == split))
             }
-            // A member that cannot be opened is reported by the check, not by a missing split.
+            // A member that cannot be opened is reported by the check instead of as a missing split.
             Ok(MemberSource::Jsonl(_)) | Err(_) => true,
         }
     };

@@ -1,4 +1,4 @@
-//! Aux sources: opens them, and looks up the media that records of their member name.
+//! Aux sources: opens them, and looks up the media that the records of a member name.
 
 use super::facts::AuxLookup;
 use super::paths::{resolve, PathTarget};
@@ -15,14 +15,14 @@ use gristmill_storage::files;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of texts looked up per record.
+/// Maximum number of texts that are looked up per record.
 const MAX_TEXTS: usize = 1_000;
-/// Longer texts are not treated as names, in bytes.
+/// Maximum length of a text that is treated as a name, in bytes.
 const MAX_NAME_BYTES: usize = 1_024;
-/// Missing names kept as examples.
+/// Maximum number of missing names recorded as examples.
 const MAX_EXAMPLES: usize = 5;
 
-/// A source that could be opened.
+/// An aux source that was opened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Source {
     /// The database of a prepared WebDataset.
@@ -31,7 +31,7 @@ pub(super) enum Source {
     Folder(PathBuf),
 }
 
-/// Returns the target as written in a file.
+/// Returns the target in the form in which it is written in a file.
 pub(super) fn written(target: &AuxTarget) -> String {
     match target {
         AuxTarget::Dataset(path) => path.clone(),
@@ -39,7 +39,7 @@ pub(super) fn written(target: &AuxTarget) -> String {
     }
 }
 
-/// Opens a source; `None` for a remote one.
+/// Opens a source; `None` for a remote one, which is not opened.
 pub(super) fn open(library: &mut MemberCache, file: &MixFile, aux: &Aux) -> Result<Option<Source>, UnusableMember> {
     let (AuxTarget::Dataset(text) | AuxTarget::Folder(text)) = &aux.target;
     let PathTarget::Local(path) = resolve(file.folder(), text).map_err(UnusableMember::new)? else { return Ok(None) };
@@ -111,7 +111,7 @@ impl AuxSource {
     }
 }
 
-/// Looks up the names in a sample of a member's records in its sources. `None` if no record contains a name that looks like media.
+/// Looks up the names in some records of a member in its aux sources. Returns `None` if no record contains a name that looks like media.
 pub(super) fn lookup(member: &AuxMember, cancel: &Cancel) -> Outcome<Option<AuxLookup>> {
     let sources = member.sources.iter().map(AuxSource::open).collect::<Outcome<Vec<_>>>()?;
     let records = records::read_records(&member.opened, member.view.as_deref(), &member.path, cancel)?;
@@ -140,7 +140,7 @@ pub(super) fn lookup(member: &AuxMember, cancel: &Cancel) -> Outcome<Option<AuxL
 }
 
 fn any_has(sources: &[AuxSource], name: &str) -> Outcome<bool> {
-    // A name without a dot is in no tar, and unlikely to be a file.
+    // A name without a dot is not in a tar, and unlikely to be a file.
     if name.is_empty() || !name.contains('.') {
         return Ok(false);
     }
@@ -152,7 +152,7 @@ fn any_has(sources: &[AuxSource], name: &str) -> Outcome<bool> {
     Ok(false)
 }
 
-/// Whether a text is a name with the extension of a picture, audio or video and not a URL.
+/// Whether a text is a name with the extension of a picture, audio or video file, and not a URL.
 fn is_like_media(text: &str) -> bool {
     type_by_extension(text).is_some() && !text.contains("://") && !text.starts_with("data:")
 }

@@ -12,15 +12,15 @@ pub enum MixNodeKind {
     WebDataset,
     /// A JSONL file.
     Jsonl,
-    /// A split of another metadataset; its only child is the root of that split.
+    /// A split of another metadataset. Its only child is the root of that split.
     Metadataset,
     /// Members drawn by weight.
     Blend,
-    /// Members seen a number of times per epoch.
+    /// Members that are repeated a number of times per epoch.
     BlendEpochized,
-    /// Members joined by key; the children have no share of their own.
+    /// Members that are joined by key. The children have no share.
     Join,
-    /// Something that could not be opened; a problem gives the reason.
+    /// A member that could not be opened; a problem contains the reason.
     Unusable,
 }
 
@@ -29,25 +29,25 @@ pub enum MixNodeKind {
 pub struct MixNode {
     /// The path as written in the file, or a description. Raw.
     pub label: String,
-    /// What it is.
+    /// The kind of the node.
     pub kind: MixNodeKind,
-    /// Its line in the file, counted from 1.
+    /// The line of the node in the file, counted from 1.
     pub line: u64,
-    /// The share of its split's samples that come from it: 0 to 1.
+    /// Share of the samples of the split that come from this node, from 0 to 1.
     pub share: f64,
-    /// Its weight as written, in a blend.
+    /// Weight as written, in a blend.
     pub weight: Option<f64>,
-    /// Its repetitions as written, in an epochized blend.
+    /// Repetitions as written, in an epochized blend.
     pub repetitions: Option<f64>,
-    /// Samples in one pass over it: its split, without excluded samples, within its subset. `None` if unknown.
+    /// Samples in one pass over the node: those in its split and subset, without excluded ones. `None` if unknown.
     pub samples: Option<u64>,
-    /// Samples it contributes to one epoch of its split: `samples` times all repetitions above it.
+    /// Samples that the node contributes to one epoch of its split: `samples` times all repetitions above it.
     pub samples_per_epoch: Option<u64>,
-    /// How often each of its samples is seen compared with an even mixture of all samples: 1 is even, 2 twice as often.
+    /// How often each of its samples is read, relative to an even mixture of all samples: 1 is even, 2 is twice as often.
     pub oversampling: Option<f64>,
-    /// Its split that is used.
+    /// The split of the member that is used.
     pub split_part: Option<String>,
-    /// Names and targets of its aux sources, as written. Raw.
+    /// Names and targets of the aux sources, as written. Raw.
     pub aux: Vec<(String, String)>,
     /// The nodes directly below this one, in the order of the file.
     pub children: Vec<MixNode>,
@@ -56,35 +56,35 @@ pub struct MixNode {
 /// One split of a metadataset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MixSplit {
-    /// Its name. Raw.
+    /// Name of the split. Raw.
     pub name: String,
-    /// The root of its tree; its share is 1.
+    /// The root of the split's tree; its share is 1.
     pub root: MixNode,
 }
 
-/// The result of looking up a sample of a member's records in its aux sources.
+/// The result of looking up some records of a member in its aux sources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuxLookup {
-    /// The member's path as written. Raw.
+    /// Path of the member as written. Raw.
     pub member: String,
     /// Records that were read.
     pub records: u64,
     /// Names of media that were found in one of the sources.
     pub found: u64,
-    /// Names of media that no source has.
+    /// Names of media that were found in no source.
     pub missing: u64,
-    /// A few of the missing ones. Raw.
+    /// Examples of the missing names. Raw.
     pub examples: Vec<String>,
 }
 
-/// One join, and whether its index exists.
+/// A join in a metadataset, and whether its index exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JoinFacts {
     /// The metadataset that contains it.
     pub file: PathBuf,
     /// The split that contains it.
     pub split: String,
-    /// Where the loader looks for its index.
+    /// The path at which the loader looks for the index.
     pub index: PathBuf,
     /// Whether the index exists and is complete.
     pub is_prepared: bool,
@@ -93,16 +93,16 @@ pub struct JoinFacts {
 /// The facts that `check` determines about a metadataset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MixFacts {
-    /// The file.
+    /// Path of the metadataset.
     pub path: PathBuf,
-    /// The version of the format: 1 or 2.
+    /// Version of the format: 1 or 2.
     pub version: u8,
     /// The splits, in the order of the file.
     pub splits: Vec<MixSplit>,
-    /// Joins, in the order of the file; nested ones too.
+    /// Joins, in the order of the file, including nested ones.
     pub joins: Vec<JoinFacts>,
     /// Media names looked up in aux sources.
     pub aux: Vec<AuxLookup>,
-    /// The problems found; a refusal is something the loader does not accept.
+    /// The problems found. A refusal is something that the loader does not accept.
     pub problems: Vec<Problem>,
 }

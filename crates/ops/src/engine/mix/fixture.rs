@@ -1,4 +1,4 @@
-//! Small prepared data sets for tests, made by hand: the preparation itself is not tested here.
+//! Small prepared data sets for tests, written directly, because the preparation itself is not tested here.
 
 use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx};
 use gristmill_storage::fs::{Fs as _, RealFs};
@@ -36,7 +36,7 @@ impl Set<'_> {
         }
     }
 
-    /// Writes the small files and the tables; sample n of a shard is at byte 2048·n and has one part `txt`.
+    /// Writes the small files and the tables. Sample n of a shard is at byte 2048·n and has one part `txt`.
     pub(crate) fn write(&self, root: &Path) -> PathBuf {
         let meta = root.join(layout::NV_META);
         std::fs::create_dir_all(&meta).unwrap();
@@ -82,7 +82,7 @@ pub(crate) fn metadataset(path: &Path, splits: &str) -> PathBuf {
     path.to_owned()
 }
 
-/// Writes an indexed JSONL file of these lines.
+/// Writes a JSONL file with these lines, and its index.
 pub(crate) fn jsonl(path: &Path, lines: &[&str]) -> PathBuf {
     let (mut text, mut offsets) = (String::new(), Vec::new());
     for line in lines {

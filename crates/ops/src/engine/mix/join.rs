@@ -1,6 +1,7 @@
-//! Makes the index of a join: keys of all members are sorted and merged, the rows sorted back into the order of the first member.
+//! Writes the index of a join: the keys of all members are sorted and merged, and the rows are sorted back into the order of the first
+//! member.
 //!
-//! Memory holds only buffers of bounded size, whatever the number of samples.
+//! Memory is limited to buffers of a fixed size, regardless of the number of samples.
 
 use super::join_plan::{JoinInput, JoinPlan};
 use gristmill_core::mix::Nonmatch;
@@ -15,26 +16,26 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "joining the data sets";
-/// Maximum number of sorted runs open at once.
+/// Maximum number of sorted runs that are open at the same time.
 const MERGE_WIDTH: usize = 64;
 /// Minimum memory for sorting, in bytes.
 const LEAST_MEMORY: usize = 1 << 20;
 /// Rows between two checks of the cancel flag and updates of the progress.
 const CANCEL_CHECK_EVERY: u64 = 4096;
-/// Missing keys named in a message.
+/// Maximum number of missing keys named in a message.
 const MAX_EXAMPLES: usize = 5;
-/// Marks a shard outside of the member's split.
+/// Marker for a shard outside of the member's split.
 const OTHER_SPLIT: u64 = u64::MAX;
 
-/// The inputs of a join run: where and how it is made.
+/// Files, memory and options for building the index of a join.
 pub struct JoinWork<'a> {
     /// Used to write files.
     pub fs: &'a dyn Fs,
-    /// The folder for sorted runs.
+    /// Folder for sorted runs.
     pub scratch: &'a Path,
     /// Memory limit for sorting, in bytes.
     pub memory: usize,
-    /// Whether samples of excluded shards are kept, as in the reference.
+    /// Whether samples of excluded shards are kept, as in the reference program.
     pub compat: bool,
 }
 
@@ -43,22 +44,22 @@ pub struct JoinWork<'a> {
 pub struct JoinCounts {
     /// Samples of the first member.
     pub samples: u64,
-    /// Rows written.
+    /// Number of rows written.
     pub rows: u64,
-    /// Samples left out because a member with `nonmatch: skip` lacks them.
+    /// Samples omitted because a member with `nonmatch: skip` lacks them.
     pub skipped: u64,
     /// Per member: rows without a sample from it.
     pub filled: Vec<u64>,
     /// Rows without a sample from at least one member.
     pub rows_with_nothing: u64,
-    /// Per member: samples that it has, but in another split or an excluded shard.
+    /// Per member: samples that it only has in another split or in an excluded shard.
     pub in_other_splits: Vec<u64>,
     /// Size of the index in bytes.
     pub bytes: u64,
 }
 
-/// Makes the index of a join in the new file `path`. It is a failure if a member with `nonmatch: error` lacks samples (the failure counts
-/// them and names the first), or if the join has no rows. Adds one item to the progress per sample read and per row.
+/// Writes the index of a join to the new file `path`. Fails if a member with `nonmatch: error` lacks samples (the failure contains their
+/// number and names the first ones), or if the join has no rows. Adds one item to the progress per sample read and per row.
 pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handles<'_>) -> Outcome<JoinCounts> {
     let around = SortContext {
         fs: work.fs,
@@ -81,7 +82,7 @@ pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handle
     Ok(counts)
 }
 
-/// Writes one sorted run of keys with position of the shard, number in the shard, offset and size.
+/// Writes one sorted run of keys, each with the position of the shard, the number in the shard, offset and size.
 fn sort_keys(
     input: &JoinInput,
     column: usize,
@@ -172,7 +173,7 @@ impl MemberKeys {
         })
     }
 
-    /// Advances to the next key. A key that occurs twice is a failure: it is unknown which sample is meant.
+    /// Advances to the next key. Fails if a key occurs twice, because it is unknown which sample must be joined.
     fn advance(&mut self) -> Outcome<()> {
         match self.merge.next_entry()? {
             None => self.is_done = true,
@@ -192,7 +193,7 @@ impl MemberKeys {
         Ok(())
     }
 
-    /// Advances to `key` or beyond it, and returns the numbers stored for it.
+    /// Advances to the first key that is not less than `key`, and returns the stored numbers if it equals `key`.
     fn find(&mut self, key: &[u8]) -> Outcome<Option<[u64; 4]>> {
         if !self.is_started {
             self.advance()?;
@@ -204,7 +205,7 @@ impl MemberKeys {
     }
 }
 
-/// Joined rows, sorted by the first member's shard position and number in the shard.
+/// Joined rows, sorted by the shard position and the number in the shard of the first member.
 struct Rows<'a> {
     sort_context: &'a SortContext<'a>,
     sorter: Sorter<0>,
@@ -244,7 +245,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Samples of the first member that another one lacks although its `nonmatch` is `error`.
+/// Samples of the first member that another member lacks although its `nonmatch` is `error`.
 #[derive(Default)]
 struct MissingSamples {
     count: u64,
@@ -289,7 +290,7 @@ impl<'a> JoinMatcher<'a> {
         Ok(())
     }
 
-    /// Fills `cells`; `false` if the sample is left out or cannot be joined.
+    /// Sets `cells` to the row of a sample. Returns `false` if the sample is omitted or cannot be joined.
     fn row(&mut self, key: &[u8], numbers: [u64; 4], others: &mut [MemberKeys]) -> Outcome<bool> {
         self.cells.clear();
         self.cells.push(cell(numbers));
@@ -312,7 +313,7 @@ impl<'a> JoinMatcher<'a> {
             let column: usize = column;
             increment_if(&mut self.counts.in_other_splits, column, is_elsewhere);
             match nonmatch {
-                // A sample left out because of another member does not count as missing.
+                // A sample that is omitted because of another member does not count as missing.
                 _ if is_skipped => {}
                 Nonmatch::None => increment_if(&mut self.counts.filled, column, true),
                 Nonmatch::Skip => {}
@@ -356,7 +357,7 @@ fn increment_if(counts: &mut [u64], column: usize, is_one: bool) {
 }
 
 fn cell([place, _, offset, size]: [u64; 4]) -> Cell {
-    // Positions are below 2³², offsets and sizes come from signed numbers.
+    // Positions are below 2³², and offsets and sizes were converted from signed numbers.
     Cell { shard: place as i64, byte_offset: offset as i64, byte_size: size as i64 }
 }
 
@@ -385,7 +386,7 @@ fn lacks(plan: &JoinPlan, input: &JoinInput, missing: &MissingSamples, samples: 
         .with_hint("nonmatch: skip at that member leaves such samples out, nonmatch: none joins them with nothing")
 }
 
-/// Writes the rows in order into the file.
+/// Writes the rows to the file, in order.
 fn write(
     sources: Vec<RunSource>,
     plan: &JoinPlan,
@@ -416,7 +417,7 @@ fn write(
     Ok(())
 }
 
-/// Returns the number of rows read and written: the total of the progress.
+/// Returns the number of rows that are read and written, which is the total of the progress.
 pub fn steps(plan: &JoinPlan) -> u64 {
     let samples = |input: &JoinInput| input.samples.unwrap_or(0);
     let all: u64 = plan.inputs.iter().map(samples).sum();

@@ -1,4 +1,4 @@
-//! A join before it is made: its samples and shards, and where the loader looks for its index.
+//! The plan of a join: its samples and shards, and the path at which the loader looks for its index.
 
 use super::sets::{quoted, MixFile, SplitView, UnusableMember, WebSet};
 use gristmill_core::mix::Nonmatch;
@@ -10,76 +10,76 @@ use sha2::{Digest as _, Sha256};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of names written for one join index; see [`names`].
+/// Maximum number of file names for one join index; see [`names`].
 const MAX_NAMES: usize = 24;
 
 /// One member of a join.
 #[derive(Clone, Debug)]
 pub struct JoinInput {
-    /// Its path as written. Raw.
+    /// Path of the member as written. Raw.
     pub label: String,
-    /// Its folder.
+    /// Folder of the member.
     pub root: PathBuf,
-    /// The treatment of samples that it lacks.
+    /// The treatment of samples that this member lacks.
     pub nonmatch: Nonmatch,
-    /// Shards of its split in order, including excluded ones: position in the index.
+    /// Shards of its split in order, including excluded ones, as positions in the index.
     pub order: Vec<u32>,
-    /// Excluded shards, by their position in the index; sorted.
+    /// Excluded shards, as positions in the index; sorted.
     pub excluded_shards: Vec<u32>,
     /// Individually excluded samples: position of the shard in the index, and key; sorted.
     pub excluded: Vec<(u32, String)>,
-    /// Samples of its split that are not excluded, if known.
+    /// Number of samples of the split that are not excluded, if known.
     pub samples: Option<u64>,
     uuid: String,
     exclude_items: Vec<String>,
 }
 
 impl JoinInput {
-    /// Returns the path of its sample tables.
+    /// Returns the path of the member's sample tables.
     pub fn database(&self) -> PathBuf {
         layout::in_nv_meta(&self.root, layout::INDEX_SQLITE)
     }
 }
 
-/// One join.
+/// A join of a metadataset.
 #[derive(Clone, Debug)]
 pub struct JoinPlan {
-    /// The metadataset that contains it; absolute.
+    /// The metadataset that contains the join; absolute.
     pub file: PathBuf,
-    /// The name of that file in messages. Raw.
+    /// The name of the metadataset in messages. Raw.
     pub shown: String,
-    /// The split of that file. Raw.
+    /// The split that contains the join. Raw.
     pub split: String,
-    /// Line and column in that file.
+    /// Line and column of the join in the metadataset.
     pub at: Mark,
-    /// The loader looks for one of these; all of them are written.
+    /// Paths at which the loader may look for the index; it is written to all of them.
     pub names: Vec<PathBuf>,
-    /// Whether the loader may also look for others; see [`names`].
+    /// Whether the loader may also look for other names; see [`names`].
     pub has_other_names: bool,
     /// The members; the first determines the order.
     pub inputs: Vec<JoinInput>,
 }
 
 impl JoinPlan {
-    /// Returns the path where the loader looks first.
+    /// Returns the path at which the loader looks first.
     pub fn index(&self) -> &Path {
         self.names.first().map_or(&self.file, PathBuf::as_path)
     }
 
-    /// Returns the rows of its index, if that exists and is complete.
+    /// Returns the number of rows of the index; `None` if it does not exist or is incomplete.
     pub fn rows(&self) -> Option<u64> {
         let index = JoinIdx::open(self.index()).ok()?;
         (index.columns() == self.inputs.len()).then(|| index.rows())
     }
 
-    /// Returns the rows of its index that lack at least one member; `None` if unknown.
+    /// Returns the number of rows of the index that lack at least one member; `None` if unknown.
     pub fn filled(&self) -> Option<u64> {
         let fills = self.inputs.iter().any(|input| input.nonmatch == Nonmatch::None);
         let index = JoinIdx::open(self.index()).ok().filter(|index| fills && index.columns() == self.inputs.len())?;
         index.rows_with_nothing().ok()
     }
 
-    /// Returns the rows that its index will have, unless samples are left out that further members lack.
+    /// Returns the number of rows that the index will have; `None` if samples may be omitted because other members lack them.
     pub fn rows_expected(&self) -> Option<u64> {
         let skips = self.inputs.iter().skip(1).any(|input| input.nonmatch == Nonmatch::Skip);
         self.inputs.first().filter(|_| !skips)?.samples
@@ -99,7 +99,7 @@ pub fn cache_folder(file: &Path) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// Collects the data of a member. Its `index.uuid` and tables must exist, and no shard may occur twice in its split.
+/// Collects the data of a member. Fails unless its `index.uuid` and tables exist and no shard occurs twice in its split.
 pub(super) fn input(
     set: &WebSet,
     view: &SplitView,
@@ -117,7 +117,7 @@ pub(super) fn input(
     }
     let uuid = gristmill_storage::read::read_whole(&layout::in_nv_meta(&set.root, layout::INDEX_UUID), 1 << 16)?;
     let uuid = uuid.ok_or_else(|| lacks(layout::INDEX_UUID))?;
-    // Python reads text with universal newlines, so line ends are normalised.
+    // Python reads text with universal newlines, so line ends are normalized before hashing.
     let uuid = String::from_utf8(uuid).map(|text| text.replace("\r\n", "\n").replace('\r', "\n"));
     let uuid = uuid.map_err(|_| UnusableMember::new("its index.uuid is not text").hint(again()))?;
     let mut seen = HashSet::new();
@@ -156,11 +156,11 @@ pub(super) fn plan(file: &MixFile, split: &str, at: Mark, inputs: Vec<JoinInput>
     }
 }
 
-/// Returns the names under which the loader may look for an index, and whether these are all.
+/// Returns the names under which the loader may look for an index, and whether the list is complete.
 ///
-/// The name contains a hash over the excludes of samples *in the order of a Python set*, which differs from process to process. So with two
-/// excludes in one member there are two names, with three six; all are returned while they are few, otherwise only the name of the sorted
-/// order.
+/// The name contains a hash over the sample excludes *in the order of a Python set*, which differs between processes. So with two excludes
+/// in one member there are two names, with three there are six. All names are returned if there are few; otherwise, only the name for the
+/// sorted order.
 fn names(inputs: &[JoinInput]) -> (Vec<String>, bool) {
     let mut count = 1usize;
     for input in inputs {
@@ -196,7 +196,7 @@ fn names(inputs: &[JoinInput]) -> (Vec<String>, bool) {
     (hashes.into_iter().map(name).collect(), is_certain)
 }
 
-/// Returns all orders of a few items, the given one first.
+/// Returns all permutations of a few items, starting with the given order.
 fn permutations(items: &[String]) -> Vec<Vec<&str>> {
     let mut all: Vec<Vec<&str>> = vec![Vec::new()];
     for item in items {
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_name_is_the_hash_that_the_loader_makes() {
-        // hashlib.sha256(b"\0uuid=u1\0excludes=\0nonmatch=error\0\0uuid=u2\0excludes=a.tar/x\0\0nonmatch=skip\0")
+        // The name is hashlib.sha256(b"\0uuid=u1\0excludes=\0nonmatch=error\0\0uuid=u2\0excludes=a.tar/x\0\0nonmatch=skip\0").
         let inputs = [input_with("u1", &[], Nonmatch::Error), input_with("u2", &["a.tar/x"], Nonmatch::Skip)];
         let (names, is_certain) = names(&inputs);
         assert!(is_certain);

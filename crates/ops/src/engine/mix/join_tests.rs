@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 const JOINER: &str = "joiner: {__module__: m, __function__: f}";
 
-/// Writes a first member of three shards listed out of order, and the given second member.
+/// Writes a first member with three shards listed out of order, and the given second member.
 fn house(second: &Set<'_>) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let first = Set {
@@ -63,7 +63,7 @@ fn rows_follow_the_split_of_the_first_member_and_point_into_both() {
     assert_eq!((counts.samples, counts.rows, counts.skipped), (20, 20, 0));
     for (n, row) in rows.iter().enumerate() {
         let n = n as i64;
-        // First all of c.tar (keys 20..30, place 0), then all of a.tar (keys 0..10, place 1).
+        // First all of c.tar (keys 20..30, position 0), then all of a.tar (keys 0..10, position 1).
         let (place, index, key) = if n < 10 { (0, n, 20 + n) } else { (1, n - 10, n - 10) };
         assert_eq!(row, &[at(place, index), at(1, 29 - key)], "row {n}");
     }
@@ -145,7 +145,7 @@ fn refuses_join_without_common_keys() {
 fn the_result_does_not_depend_on_the_memory() {
     let many = |prefix: &str, count: usize| {
         let mut all = keys(prefix, 0..count);
-        // Long keys exceed the smallest buffer many times over.
+        // With long keys, the data exceeds the smallest buffer many times.
         all.iter_mut().for_each(|key| key.push_str(&"x".repeat(300)));
         all
     };

@@ -1,4 +1,4 @@
-//! Metadatasets: resolving, checking and writing them (docs/formats/energon.md §14).
+//! Metadatasets: reading, checking and writing them (docs/formats/energon.md §14).
 
 pub mod author;
 mod aux;
@@ -33,16 +33,16 @@ use walk::Walk;
 /// Maximum number of members whose records are looked up in aux sources.
 const MAX_AUX_LOOKUPS: usize = 100;
 
-/// The message for a join whose index does not exist.
+/// Message for a join whose index does not exist.
 pub const NOT_JOINED_YET: &str = "the index of the join is not there yet, and the loader stops at that";
 
-/// Reads a metadataset, opens everything it names, and returns its facts. What is wrong is among the problems of the facts; an error means
-/// that the file itself cannot be read.
+/// Reads a metadataset, opens all of its members, and returns its facts, including all problems. An error means that the file itself cannot
+/// be read.
 pub fn check(path: &Path, handles: Handles<'_>) -> Outcome<MixFacts> {
     check_file(sets::read_file(path, &path.to_string_lossy())?, handles)
 }
 
-/// Like [`check`], for a file already read.
+/// Like [`check`], for a file that was already read.
 fn check_file(file: MixFile, handles: Handles<'_>) -> Outcome<MixFacts> {
     let file = Rc::new(file);
     let mut walk = Walk::new(handles);
@@ -71,15 +71,15 @@ fn check_file(file: MixFile, handles: Handles<'_>) -> Outcome<MixFacts> {
 /// The joins and files to prepare for a metadataset.
 #[derive(Debug, Default)]
 pub struct Joins {
-    /// The needed joins, in the order of the file; including those of nested files that are used.
+    /// The joins to prepare, in the order of the file, including those of nested files that are used.
     pub plans: Vec<JoinPlan>,
-    /// These, and those of unused splits of nested files: their indexes are not stale.
+    /// The joins in `plans`, and the joins in unused splits of nested files, whose indexes are not stale.
     pub named: Vec<JoinPlan>,
     /// The metadatasets that were read, by their absolute paths.
     pub files: Vec<std::path::PathBuf>,
     /// Number of splits of the outermost file.
     pub splits: u64,
-    /// All problems found.
+    /// All problems found in the metadataset.
     pub problems: Vec<Problem>,
 }
 
@@ -100,7 +100,7 @@ pub fn joins(path: &Path, handles: Handles<'_>) -> Outcome<Joins> {
     Ok(Joins { plans, named, files, splits, problems })
 }
 
-/// Reports samples that are read more than once, at the splits that read them.
+/// Reports samples that are read more than once, for the splits that read them.
 fn report_overlaps(walk: &mut Walk<'_>, file: &MixFile, splits: &[MixSplit]) {
     for overlap in std::mem::take(&mut walk.usages).overlaps(splits) {
         let at = file.data.as_ref().ok().and_then(|data| data.splits.get(overlap.split)).map(|split| split.at);
@@ -154,7 +154,7 @@ fn unusable_member(lookup: &AuxLookup) -> UnusableMember {
         .hint("in a prepared data set the loader looks for KEY.PART, in a folder for the path of a file below it")
 }
 
-/// Reports which indexes are missing, and which cannot be read by the loader.
+/// Reports missing indexes, and indexes that the loader cannot read.
 fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
     report_clashes(walk, outermost);
     let plans = std::mem::take(&mut walk.joins);
@@ -172,7 +172,8 @@ fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
     walk.joins = plans;
 }
 
-/// This generation of the loader stops at a row that lacks a member, although it writes such rows itself.
+/// Returns the reason why the loader cannot use an index with rows that lack a member: this version writes such rows but fails to read
+/// them.
 fn nothing_is_not_read(rows: Option<u64>) -> Option<UnusableMember> {
     let rows = rows.filter(|&rows| rows > 0)?;
     let rows = gristmill_core::text::count(rows, "joined sample");
@@ -182,12 +183,12 @@ fn nothing_is_not_read(rows: Option<u64>) -> Option<UnusableMember> {
     Some(UnusableMember::new(message).hint("nonmatch: skip leaves such samples out"))
 }
 
-/// Returns the message about joined samples that this generation of the loader cannot read; `None` if there are none.
+/// Returns message and hint about joined samples that this version of the loader cannot read; `None` if there are none.
 pub fn unreadable_rows(rows: u64) -> Option<(String, Option<String>)> {
     nothing_is_not_read(Some(rows)).map(|why| (why.message, why.hint))
 }
 
-/// Reports joins whose indexes collide: the loader names the index of a join by its members and not by the split, so two splits may need
+/// Reports joins whose indexes collide. The loader names the index of a join by its members and not by the split, so two splits may need
 /// one file with different rows.
 fn report_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
     let plans = std::mem::take(&mut walk.joins);
@@ -219,13 +220,13 @@ fn report_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
     walk.joins = plans;
 }
 
-/// Returns just enough of a file to name it in a message.
+/// Returns a file with only the paths that are needed to name it in a message.
 fn file_of(plan: &JoinPlan, outermost: &MixFile) -> MixFile {
     let shown = if plan.file == outermost.path { outermost.shown.clone() } else { plan.shown.clone() };
     MixFile { path: plan.file.clone(), shown, data: Err(Vec::new()) }
 }
 
-/// Returns the position of a problem in a file, as line and column; for front ends that show the text.
+/// Returns the line and the column of a problem in a file, for front ends that show the text.
 pub fn place(problem: &Problem) -> Option<Mark> {
     let within = |number: u64| u32::try_from(number).ok();
     Some(Mark { line: within(problem.subject.line?)?, column: within(problem.subject.column?)? })

@@ -1,6 +1,7 @@
 //! Samples that a metadataset reads more than once: through several members of one split, or in several splits.
 //!
-//! A data set is identified independently of the path that leads to it. Joined data sets are not compared: their samples are new ones.
+//! A data set is identified independently of the path that leads to it. Joined data sets are not compared, because their samples are new
+//! ones.
 
 use super::facts::{MixNode, MixNodeKind, MixSplit};
 use super::sets::{SplitView, WebSet};
@@ -8,12 +9,12 @@ use gristmill_core::text::count;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Maximum number of ranges compared; members beyond it are not compared.
+/// Maximum number of ranges that are compared; further members are not compared.
 const MAX_RANGES: usize = 4_000_000;
-/// Maximum number of places and names in one message.
+/// Maximum number of locations and names in one message.
 const MAX_NAMED: usize = 3;
 
-/// One member that names a data set.
+/// A use of a data set by a member.
 pub(super) struct Usage {
     /// The data set, links resolved.
     pub(super) identity: PathBuf,
@@ -21,14 +22,14 @@ pub(super) struct Usage {
     pub(super) split: usize,
     /// The path as written. Raw.
     pub(super) label: String,
-    /// File and line. Raw.
+    /// File and line of the member. Raw.
     pub(super) place: String,
     pub(super) is_jsonl: bool,
-    /// Samples that it reads, as ranges of positions in the data set.
+    /// Samples that the member reads, as ranges of positions in the data set.
     ranges: Vec<(u64, u64)>,
 }
 
-/// All members that name data sets, in the order of the tree.
+/// All uses of data sets, in the order of the tree.
 #[derive(Default)]
 pub(super) struct MemberUses {
     all: Vec<Usage>,
@@ -41,7 +42,7 @@ pub(super) struct Overlap {
     pub(super) split: usize,
     pub(super) message: String,
     pub(super) hint: &'static str,
-    /// Whether several splits read them.
+    /// Whether several splits read the samples.
     pub(super) is_over_splits: bool,
 }
 
@@ -66,7 +67,7 @@ impl MemberUses {
         self.add(usage, ranges);
     }
 
-    /// Adds a member that reads these positions.
+    /// Adds a member that reads these ranges of positions.
     pub(super) fn add(&mut self, mut usage: Usage, mut ranges: Vec<(u64, u64)>) {
         ranges.sort_unstable();
         for (from, to) in ranges {
@@ -83,7 +84,7 @@ impl MemberUses {
         self.all.push(usage);
     }
 
-    /// Finds the samples read more than once, data set by data set.
+    /// Finds the samples that are read more than once, separately for each data set.
     pub(super) fn overlaps(&self, splits: &[MixSplit]) -> Vec<Overlap> {
         let mut shares = Vec::with_capacity(self.all.len());
         splits.iter().for_each(|split| shares_of_leaves(&split.root, &mut shares));
@@ -102,7 +103,7 @@ impl MemberUses {
         found
     }
 
-    /// Sweeps over the positions of one data set.
+    /// Finds the overlapping ranges of one data set by a sweep over their positions.
     fn sweep(&self, usages: &[usize]) -> OverlapSweep {
         let mut events: Vec<(u64, bool, usize)> = Vec::new();
         for &number in usages {
@@ -196,22 +197,22 @@ impl Usage {
 #[derive(Default)]
 struct OpenMembers {
     count: u32,
-    /// Those that have not overlapped with another member so far.
+    /// Open members that have not overlapped with another member so far.
     unmarked: Vec<usize>,
 }
 
 /// The overlaps of the ranges of one data set.
 #[derive(Default)]
 struct OverlapSweep {
-    /// Samples that more than one split reads.
+    /// Number of samples that more than one split reads.
     shared: u64,
-    /// Splits that read them.
+    /// Splits that read shared samples.
     splits: BTreeSet<usize>,
-    /// Per split: members that read samples which another member of it reads as well.
+    /// Per split: members that read samples which another member of the split also reads.
     repeated: BTreeMap<usize, BTreeSet<usize>>,
 }
 
-/// Collects the shares of the members that [`MemberUses`] has, in its order.
+/// Collects the shares of the members in [`MemberUses`], in the same order.
 fn shares_of_leaves(node: &MixNode, shares: &mut Vec<f64>) {
     match node.kind {
         MixNodeKind::WebDataset | MixNodeKind::Jsonl => shares.push(node.share),
@@ -226,7 +227,7 @@ fn percent(share: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-/// Formats `a, b and c`; of many, the first ones and the number of the others.
+/// Formats `a, b and c`; if there are many items, only the first ones and the number of the others.
 pub(super) fn list(items: impl Iterator<Item = String>) -> String {
     let mut items: Vec<String> = items.collect();
     items.dedup();

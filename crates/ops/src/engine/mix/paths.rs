@@ -1,4 +1,4 @@
-//! Paths in a metadataset, resolved lexically as the loader does it: `..` is never resolved on disk.
+//! Paths in a metadataset, resolved lexically as in the loader: `..` is never resolved on disk.
 
 use gristmill_storage::files;
 use gristmill_storage::location::RemoteUrl;
@@ -9,15 +9,15 @@ use std::path::{Component, Path, PathBuf};
 pub(super) enum PathTarget {
     /// On this machine, or in the store of the metadataset.
     Local(PathBuf),
-    /// Remote; not opened.
+    /// Remote, and not opened by this program.
     Remote,
 }
 
-/// Resolves a path as written against the folder of its file, which is absolute. The error is the reason why the loader cannot use it.
+/// Resolves a path as written against the absolute folder of its file. The error is the reason why the loader cannot use the path.
 pub(super) fn resolve(folder: &Path, text: &str) -> Result<PathTarget, String> {
     if let Some((protocol, _)) = text.split_once("://").filter(|_| !text.starts_with('/')) {
         return match protocol {
-            // A profile that is not known here may be where the training runs.
+            // A profile that is unknown here may be defined where the training runs.
             "msc" => {
                 let address = RemoteUrl::parse(Path::new(text)).and_then(|url| (url.scheme.check_address)(text).ok());
                 Ok(address.map_or(PathTarget::Remote, |address| PathTarget::Local(PathBuf::from(address))))
@@ -49,7 +49,7 @@ pub(super) fn lexically(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-/// Whether a path can be relative to another: both are on this machine, or in one bucket.
+/// Whether a path can be relative to another: both are on this machine, or in the same bucket.
 pub(super) fn are_in_one_store(one: &Path, other: &Path) -> bool {
     match (RemoteUrl::parse(one), RemoteUrl::parse(other)) {
         (Some(one), Some(other)) => (one.scheme, one.bucket) == (other.scheme, other.bucket),

@@ -1,4 +1,4 @@
-//! A sample of a member's records: JSON from a JSONL file or from the `json` parts of a crude WebDataset.
+//! Some records of a member: JSON from a JSONL file, or from the `json` parts of a crude WebDataset.
 
 use super::sets::{MemberSource, SplitView, WebSet};
 use gristmill_core::{Cancel, FileStamp, Outcome, Shard};
@@ -11,12 +11,12 @@ use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 
-/// Records read, evenly spread.
+/// Maximum number of records that are read, evenly spread over the member.
 const MAX_RECORDS: u64 = 100;
-/// Longer records are left out, in bytes.
+/// Maximum length of a record that is read, in bytes.
 const MAX_RECORD_BYTES: u64 = 1 << 20;
 
-/// Reads some records of a member; those that cannot be read are left out.
+/// Reads some records of a member. Records that cannot be read are omitted.
 pub(super) fn read_records(
     opened: &MemberSource,
     view: Option<&SplitView>,

@@ -1,4 +1,4 @@
-//! The members of a metadataset on disk: each is opened once, however often it is named.
+//! The members of a metadataset on disk. Each is opened only once, even if it is named several times.
 
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::text::shell_quote;
@@ -17,10 +17,10 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Message for a member that is not there, which its path follows.
+/// Message for a member that does not exist, followed by its path.
 pub const NO_MEMBER: &str = "no such file or folder";
 
-/// Why a member cannot be used: reason and hint.
+/// The reason why a member cannot be used, with a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UnusableMember {
     pub(super) message: String,
@@ -56,24 +56,24 @@ pub(super) struct WebSet {
     ids: HashMap<String, u32>,
 }
 
-/// A metadataset that was read.
+/// A metadataset that was read, and its path.
 #[derive(Debug)]
 pub(super) struct MixFile {
     /// Absolute path.
     pub(super) path: PathBuf,
-    /// The path as given by the user or another file; for messages.
+    /// The path as given by the user or in another file, for messages.
     pub(super) shown: String,
     pub(super) data: Result<Metadataset, Vec<Mistake>>,
 }
 
 impl MixFile {
-    /// Returns the folder that relative paths are resolved against.
+    /// Returns the folder against which relative paths are resolved.
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
     }
 }
 
-/// The kind of thing found at a path.
+/// The data set or file at a path.
 #[derive(Clone, Debug)]
 pub(super) enum MemberSource {
     Web(Rc<WebSet>),
@@ -82,28 +82,28 @@ pub(super) enum MemberSource {
     Mix(Rc<MixFile>),
 }
 
-/// The splits of a WebDataset, braces expanded.
+/// The splits of a WebDataset, with braces expanded.
 #[derive(Debug)]
 pub(super) struct Splits {
     parts: Vec<(String, Vec<String>)>,
     excludes: HashSet<String>,
-    /// The problem of a key that is written twice.
+    /// The problem of a key that occurs twice in the file.
     repeated: Option<Problem>,
 }
 
 /// One split of a WebDataset.
 #[derive(Debug, Default)]
 pub(super) struct SplitView {
-    /// Shards as listed, including excluded ones, in order: position in the index, samples, whether it is excluded.
+    /// Shards as listed, including excluded ones, in order: position in the index, samples, whether the shard is excluded.
     pub(super) shards: Vec<(u32, u64, bool)>,
     /// Individually excluded samples of all shards: position of the shard in the index, and key; sorted.
     pub(super) excluded: Vec<(u32, String)>,
-    /// Items that the loader treats as excludes of samples: every item with a slash.
+    /// Items that the loader treats as excludes of samples: those with a slash.
     pub(super) exclude_items: Vec<String>,
 }
 
 impl SplitView {
-    /// Returns the number of samples that the loader counts: those of shards that are not excluded.
+    /// Returns the number of samples that the loader counts: those in shards that are not excluded.
     pub(super) fn declared(&self) -> u64 {
         self.shards.iter().filter(|(_, _, is_excluded)| !is_excluded).map(|(_, count, _)| count).sum()
     }
@@ -116,12 +116,12 @@ pub(super) struct MemberCache {
     splits: HashMap<(PathBuf, String), Result<Rc<Splits>, UnusableMember>>,
     views: HashMap<(PathBuf, String, String), Result<Rc<SplitView>, UnusableMember>>,
     crude: HashMap<(PathBuf, String), Result<bool, UnusableMember>>,
-    /// Problems in the files of the members that do not keep the loader from reading them.
+    /// Problems in the files of the members that do not prevent the loader from reading them.
     pub(super) findings: Vec<Problem>,
 }
 
 impl MemberCache {
-    /// Opens what is at a path.
+    /// Opens the data set or file at a path.
     pub(super) fn open(&mut self, path: &Path) -> Result<MemberSource, UnusableMember> {
         if let Some(known) = self.opened.get(path) {
             return known.clone();
@@ -131,7 +131,7 @@ impl MemberCache {
         opened
     }
 
-    /// Returns one split of a WebDataset. `config` is the file used in place of `split.yaml`.
+    /// Returns one split of a WebDataset. `config` is a file to use instead of `split.yaml`.
     pub(super) fn split(
         &mut self,
         set: &WebSet,
@@ -165,7 +165,7 @@ impl MemberCache {
         splits
     }
 
-    /// Whether the samples of a WebDataset stay plain maps of parts. `config` is the file used in place of `dataset.yaml`.
+    /// Whether the loader returns the samples of a WebDataset as plain maps of parts. `config` is a file to use instead of `dataset.yaml`.
     pub(super) fn is_crude(&mut self, set: &WebSet, config: Option<&str>) -> Result<bool, UnusableMember> {
         let config = config.unwrap_or(layout::DATASET_YAML);
         let key = (set.root.clone(), config.to_owned());
@@ -305,7 +305,7 @@ fn view(set: &WebSet, splits: &Splits, name: &str) -> Result<SplitView, Unusable
     Ok(view)
 }
 
-/// Splits `SHARD/KEY` at the slash where the first half is a shard of the set.
+/// Splits `SHARD/KEY` at the slash before which the text is the name of a shard.
 fn sample_of(set: &WebSet, item: &str) -> Option<(u32, String)> {
     if set.ids.contains_key(item) {
         return None;

@@ -1,4 +1,4 @@
-//! Figures of the tree: samples, shares and epochs.
+//! Figures of the nodes: samples, shares and epochs.
 
 use super::facts::{MixNode, MixNodeKind};
 use super::sets::{SplitView, WebSet};
@@ -6,15 +6,15 @@ use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
 use std::collections::HashMap;
 
-/// Maximum number of excluded samples looked up individually; if there are more, all are assumed to exist.
+/// Maximum number of excluded samples that are looked up individually; if there are more, all are assumed to exist.
 const MAX_LOOKUPS: usize = 100_000;
 
-/// Returns the number of samples from `start` to `end` of those that the loader counts, without excluded ones.
+/// Returns the number of samples from `start` to `end`, in the loader's numbering, without excluded ones.
 pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: u64) -> u64 {
     if view.excluded.is_empty() || start >= end {
         return end - start.min(end);
     }
-    // A shard may be listed twice: its samples then exist twice.
+    // A shard may be listed twice, in which case its samples are read twice.
     let mut begins: HashMap<u32, Vec<u64>> = HashMap::new();
     let mut at = 0;
     for (id, count, _) in view.shards.iter().filter(|(_, _, is_excluded)| !is_excluded) {
@@ -29,11 +29,11 @@ pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: 
         let index = match &tables {
             Some(tables) => match tables.sample_by_key(key) {
                 Ok(Some(sample)) if sample.tar_file_id == *id => sample.sample_index,
-                // The key is in several shards, and the tables have another one. Here its position is unknown, too.
+                // The key is in several shards, and the tables have the sample of another one, so the position is unknown here.
                 Ok(Some(_)) => 0,
                 _ => continue,
             },
-            // Without tables its position is unknown: it is counted at the start of the shard.
+            // Without tables the position is unknown, so the sample is counted at the start of the shard.
             None => 0,
         };
         gone += begins.iter().filter(|&&begin| (start..end).contains(&(begin + index))).count() as u64;
@@ -50,7 +50,7 @@ pub(super) fn assign(root: &mut MixNode) {
     oversampling(root, total);
 }
 
-/// Counts the samples of nodes that have members, from the bottom up.
+/// Counts the samples of nodes with members, bottom-up.
 fn count(node: &mut MixNode) {
     node.children.iter_mut().for_each(count);
     if matches!(node.kind, MixNodeKind::Blend | MixNodeKind::BlendEpochized | MixNodeKind::Metadataset) {
@@ -62,11 +62,11 @@ fn sum(mut numbers: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     numbers.try_fold(0u64, |sum, number| Some(sum.saturating_add(number?)))
 }
 
-/// Sets the samples per epoch: repetitions multiply on the way down.
+/// Sets the samples per epoch. Repetitions are multiplied from the root down.
 fn epochs(node: &mut MixNode, repetitions: f64) {
     let repetitions = repetitions * node.repetitions.unwrap_or(1.0);
     if matches!(node.kind, MixNodeKind::Join) || node.children.is_empty() {
-        // Truncated, as the loader does.
+        // Truncated, as in the loader.
         node.samples_per_epoch = node.samples.map(|samples| (samples as f64 * repetitions) as u64);
         return;
     }

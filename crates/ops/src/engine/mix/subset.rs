@@ -1,27 +1,27 @@
-//! Subsets, combined down the tree and applied to a number of samples exactly as the loader computes them.
+//! Subsets, combined along the path from the root, and applied to a number of samples exactly as in the loader.
 
 use gristmill_data::formats::energon::metadataset::{Range, Subset};
 
 /// The part of a data set that remains after all subsets above it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Window {
-    /// Applied first: first sample number and end.
+    /// Range of sample numbers, applied first: first number and end.
     samples: Option<(u64, Option<u64>)>,
-    /// Applied to the rest: start and end, 0 to 1.
+    /// Range of the remaining samples, as fractions from 0 to 1.
     share: (f64, f64),
 }
 
-/// The message for a subset that the loader refuses.
+/// Message for a subset that the loader refuses.
 pub(super) const SAMPLES_ABOVE: &str =
     "a range of sample numbers is only for a single data set; the loader stops at it above others";
 
 impl Window {
-    /// Whether it contains sample numbers, which no member may inherit.
+    /// Whether the window contains sample numbers, which members cannot inherit.
     pub(super) fn has_samples(&self) -> bool {
         self.samples.is_some()
     }
 
-    /// Returns the window of a node below `above`.
+    /// Returns the window of a node whose parent has the window `above`.
     pub(super) fn below(above: Option<Self>, own: Option<&Subset>) -> Result<Option<Self>, &'static str> {
         if above.is_some_and(|above| above.has_samples()) {
             return Err(SAMPLES_ABOVE);
@@ -40,7 +40,7 @@ impl Window {
         })
     }
 
-    /// Returns the first sample and the end (exclusive) out of `total` samples. The error describes why the loader stops.
+    /// Returns the first sample and the end (exclusive) out of `total` samples. The error is the reason why the loader refuses the subset.
     pub(super) fn of(window: Option<Self>, total: u64) -> Result<(u64, u64), String> {
         let Some(window) = window else { return Ok((0, total)) };
         let (mut start, mut end) = (0, total);
@@ -54,7 +54,7 @@ impl Window {
             }
         }
         let left = (end - start) as f64;
-        // Truncated, as the loader does.
+        // Truncated, as in the loader.
         let end = start + (left * window.share.1) as u64;
         start += (left * window.share.0) as u64;
         Ok((start, end.min(total)))

@@ -111,7 +111,7 @@ fn excluded_shards_and_samples_are_not_counted() {
         facts.splits[0].root.samples
     };
     assert_eq!(samples(""), Some(17));
-    // 0..10 of the 20 that the loader counts: they include two excluded ones.
+    // The loader counts 20 samples, including the two excluded ones in 0..10.
     assert_eq!(samples(", subset: {range: [0%, 50%]}"), Some(8));
     assert_eq!(samples(", subset: {range: [10, end]}"), Some(9));
     assert_eq!(samples(", subset: {range: [2, 10]}"), Some(8));

@@ -1,4 +1,4 @@
-//! Walks the tree of a metadataset: opens every path and checks every rule that spans files.
+//! Traverses the tree of a metadataset: opens every path, and checks the rules that span several files.
 
 use super::facts::{MixNode, MixNodeKind, MixSplit};
 use super::join_plan::JoinPlan;
@@ -19,12 +19,12 @@ mod joins;
 
 /// Maximum nesting of metadatasets.
 const MAX_DEPTH: usize = 32;
-/// Maximum number of nodes that a file may resolve to.
+/// Maximum number of nodes of a metadataset, including nested files.
 const MAX_NODES: usize = 100_000;
-/// Maximum number of samples in one epoch: the loader counts them with 64 bits.
+/// Maximum number of samples in one epoch, which the loader counts with 64 bits.
 const MAX_EPOCH_SAMPLES: u64 = i64::MAX as u64;
 
-/// How a node yields its samples; all members of a blend must agree on it.
+/// How the samples of a node are repeated or weighted; all members of a blend must have the same mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Plain,
@@ -32,19 +32,19 @@ enum Mode {
     Repeated,
 }
 
-/// The current position of the walk.
+/// The position of the traversal.
 #[derive(Clone)]
 struct WalkPosition<'a> {
     file: &'a Rc<MixFile>,
     split: &'a str,
     window: Option<Window>,
-    /// Whether the file has version 1, where a window is passed on unchecked.
+    /// Whether the file has version 1, in which a window is passed on to members unchecked.
     is_old: bool,
-    /// How often its samples occur in one epoch: all repetitions above it.
+    /// Number of repetitions of the samples in one epoch: the product of all repetitions above.
     repetitions: f64,
 }
 
-/// A member that has aux sources, to be searched later.
+/// A member with aux sources, which are searched later.
 pub(super) struct AuxMember {
     pub(super) label: String,
     pub(super) file: Rc<MixFile>,
@@ -55,23 +55,23 @@ pub(super) struct AuxMember {
     pub(super) sources: Vec<aux::Source>,
 }
 
-/// The results of the walk.
+/// The state and the results of the traversal.
 pub(super) struct Walk<'a> {
     pub(super) library: MemberCache,
     handles: Handles<'a>,
     pub(super) problems: Vec<Problem>,
     pub(super) joins: Vec<JoinPlan>,
     pub(super) with_aux: Vec<AuxMember>,
-    /// Files being walked, outermost first.
+    /// The files that contain the current position, outermost first.
     open: Vec<PathBuf>,
     reported: HashSet<(String, Mark, String)>,
-    /// Nested files that were read without mistakes, each once.
+    /// Nested files that were read without mistakes, without duplicates.
     pub(super) nested: Vec<Rc<MixFile>>,
     surveyed: HashSet<PathBuf>,
     nodes: usize,
     /// Position of the current split in the outermost file.
     split: usize,
-    /// Whether a member of that split is refused for its samples in one epoch.
+    /// Whether the current split has a member that is refused for the number of its samples in one epoch.
     has_large_epoch: bool,
     pub(super) usages: MemberUses,
 }
@@ -95,7 +95,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reports once that the loader stops at something.
+    /// Reports a refusal, unless the same one was reported before.
     pub(super) fn refuse(&mut self, file: &MixFile, at: Mark, kind: ProblemKind, why: UnusableMember) {
         self.report_once(file, at, kind, Severity::Refusal, why);
     }
@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks all splits of the outermost file.
+    /// Traverses all splits of the outermost file.
     pub(super) fn file(&mut self, file: &Rc<MixFile>) -> Outcome<Vec<MixSplit>> {
         let Some(data) = self.open_file(file) else { return Ok(Vec::new()) };
         self.open.push(identity(&file.path));
@@ -150,7 +150,7 @@ impl<'a> Walk<'a> {
         Ok(splits)
     }
 
-    /// Collects the joins of all splits of a file, whatever problems they have.
+    /// Collects the joins of all splits of a file, including those with problems.
     pub(super) fn all_joins(&mut self, file: &Rc<MixFile>) -> Outcome<()> {
         for split in file.data.iter().flat_map(|data| &data.splits) {
             let leaves = match &split.node {
@@ -168,7 +168,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Returns the content of a file, unless it has mistakes; reports mistakes and remarks.
+    /// Returns the content of a file; `None` if it has mistakes. Reports mistakes and remarks.
     fn open_file<'f>(&mut self, file: &'f MixFile) -> Option<&'f Metadataset> {
         match &file.data {
             Ok(data) => {
@@ -260,7 +260,7 @@ impl<'a> Walk<'a> {
         self.refuse(file, at, ProblemKind::BadMetadataset, UnusableMember::new(message).hint("lower the repetitions"));
     }
 
-    /// Returns the use of a data set by a member, for the search for samples that are read more than once.
+    /// Returns the use of a data set by a member, for finding samples that are read more than once.
     fn usage(&self, place: &WalkPosition<'_>, reference: &Reference, is_jsonl: bool) -> Usage {
         let path = match resolve(place.file.folder(), &reference.path) {
             Ok(PathTarget::Local(path)) => identity(&path),
@@ -527,7 +527,7 @@ fn at_of(leaf: &Leaf) -> Mark {
     }
 }
 
-/// Returns one name for a file, whatever links lead to it.
+/// Returns a path that identifies a file independently of links.
 fn identity(path: &Path) -> PathBuf {
     files::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,4 +1,4 @@
-//! A packed file or a text file assembled from documents or lines of others, in a new order.
+//! A packed file or a text file assembled from documents or lines of other files, in a new order.
 
 use super::source::{written_size, Source};
 use gristmill_core::problem::Subject;
@@ -16,11 +16,11 @@ const CANCEL_CHECK_EVERY: u64 = 1 << 10;
 /// The figures of the written file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AssembledFile {
-    /// Documents, or lines.
+    /// Number of documents or lines.
     pub documents: u64,
     /// Number of tokens; 0 for lines.
     pub tokens: u64,
-    /// Bytes of one token; `None` for lines.
+    /// Size of a token in bytes; `None` for lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_bytes: Option<u8>,
     /// Size of the file in bytes.
@@ -30,7 +30,7 @@ pub struct AssembledFile {
 /// The items to write, by source, in order.
 pub struct Assembly {
     sources: Vec<Source>,
-    /// Number of the first item of each source, counted across all of them.
+    /// Number of the first item of each source, counted across all sources.
     starts: Vec<u64>,
     order: Permutation,
     token_bytes: Option<u8>,
@@ -38,7 +38,7 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Returns all items of the sources, one source after another. All sources hold lines, or tokens of one size.
+    /// Creates an assembly of all items of the sources, one source after another. All sources must contain lines, or tokens of one size.
     pub fn new(sources: Vec<Source>) -> Outcome<Self> {
         let mut token_bytes = None;
         let (mut starts, mut count) = (Vec::with_capacity(sources.len()), 0);
@@ -63,14 +63,14 @@ impl Assembly {
         self.len() == 0
     }
 
-    /// Keeps a last line without line end unchanged, so that the next one follows it on the same line, as the reference does.
+    /// Keeps a last line without line end unchanged, so that the next line is appended to it, as in the reference program.
     #[must_use]
     pub fn gluing(mut self, glue: bool) -> Self {
         self.glue = glue;
         self
     }
 
-    /// Puts the items into the order that Python's `Random(seed).shuffle` gives.
+    /// Reorders the items like Python's `Random(seed).shuffle`.
     pub fn shuffle_as_python(&mut self, seed: &Seed) {
         let mut twister = MersenneTwister::seeded_by(seed);
         match &mut self.order {
@@ -79,7 +79,7 @@ impl Assembly {
         }
     }
 
-    /// Puts the items into the order that numpy's `default_rng(seed).shuffle` gives.
+    /// Reorders the items like numpy's `default_rng(seed).shuffle`.
     pub fn shuffle_as_numpy(&mut self, seed: u64) {
         let mut generator = Generator::seeded(seed);
         match &mut self.order {
@@ -88,7 +88,7 @@ impl Assembly {
         }
     }
 
-    /// Keeps only items for which `is_kept` returns `true`, by their number and size (tokens, or bytes of a line).
+    /// Keeps only items for which `is_kept` returns `true`, given their number and size (tokens, or bytes of a line).
     pub fn retain(&mut self, mut is_kept: impl FnMut(u64, u64) -> bool) {
         let (sources, starts) = (&self.sources, &self.starts);
         let mut keep = |number: u64| {
@@ -104,7 +104,7 @@ impl Assembly {
         place(&self.sources, &self.starts, number).map_or(0, |(source, item)| source.copied_bytes(item, self.glue))
     }
 
-    /// Writes everything to an empty file.
+    /// Writes all items to an empty file.
     pub fn write(&self, file: &mut BufferedFile, handles: &Handles<'_>) -> Outcome<AssembledFile> {
         let data_bytes = self.order.iter().map(|number| self.copied_bytes(number)).sum();
         let count = self.order.len() as u64;
@@ -142,7 +142,7 @@ impl Assembly {
     }
 }
 
-/// Records the token size of one more source; all must have the same.
+/// Checks the token size of another source. All sources must have the same size.
 pub fn same_size(known: &mut Option<u8>, token_bytes: u8, subject: Subject) -> Outcome<()> {
     match *known {
         Some(known) if known != token_bytes => {
@@ -161,7 +161,7 @@ pub fn same_size(known: &mut Option<u8>, token_bytes: u8, subject: Subject) -> O
     }
 }
 
-/// Returns the source of an item and the item's number in it.
+/// Returns the source that contains an item, and the number of the item in it.
 fn place<'a>(sources: &'a [Source], starts: &[u64], number: u64) -> Option<(&'a Source, usize)> {
     let at = starts.partition_point(|start| *start <= number).checked_sub(1)?;
     let item = usize::try_from(number - starts.get(at)?).ok()?;

@@ -10,40 +10,40 @@ use gristmill_storage::read::{open_read, ReadFile};
 use serde::Serialize;
 use std::path::Path;
 
-/// Number of bytes read at once: a multiple of every token size, so that no token is cut.
+/// Bytes read at a time: a multiple of every token size, so that no token is cut.
 const READ_BYTES: usize = 21_845 * 12;
 /// Documents between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 12;
-/// Findings of one kind reported individually.
+/// Limit of findings of one kind that are reported individually.
 const MAX_REPORTED: u64 = 20;
 
-/// The facts that `info` shows of a packed file.
+/// The facts of a packed file that `info` shows.
 #[derive(Clone, Debug, Serialize)]
 pub struct PackedFacts {
     /// Size of the file in bytes.
     pub bytes: u64,
-    /// Its layout.
+    /// Layout of the file.
     pub layout: Layout,
-    /// When files of this layout were written.
+    /// When files with this layout were written.
     pub era: &'static str,
     /// Whether current loaders read it.
     pub is_current: bool,
-    /// Documents in the index.
+    /// Number of documents in the index.
     pub documents: u64,
     /// Total number of tokens.
     pub tokens: u64,
-    /// Tokens of the shortest document; 0 without documents.
+    /// Number of tokens of the shortest document; 0 without documents.
     pub shortest: u64,
-    /// Tokens of the longest document.
+    /// Number of tokens of the longest document.
     pub longest: u64,
     /// The token that ends the first document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_token: Option<u32>,
-    /// Its problems, in short.
+    /// Summary of the problems.
     pub problems: Vec<Problem>,
 }
 
-/// Reads the facts of a packed file: its header, its whole index, the last token of its first document.
+/// Reads the facts of a packed file: its header, its whole index, and the last token of its first document.
 pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
     let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
     let layout = packed.layout();
@@ -115,7 +115,7 @@ fn about_index(path: &Path, verdict: IndexVerdict) -> Option<Problem> {
     }
 }
 
-/// Checks header and index.
+/// Checks the header and the index.
 pub fn lint(path: &Path, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     report_findings(path, facts_of(path, handles)?, handles)
 }
@@ -132,16 +132,17 @@ pub(super) fn report_findings(path: &Path, facts: PackedFacts, handles: &Handles
     Ok(CheckCounts { shards: 1, samples: facts.documents, parts: facts.tokens, bytes: facts.bytes })
 }
 
-/// The vocabulary that the tokens of a file are compared with.
+/// The vocabulary against which the tokens of a file are checked.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
-    /// The tokenizer's name.
+    /// Name of the tokenizer.
     pub name: String,
-    /// The largest id of the tokenizer.
+    /// Largest id of the vocabulary.
     pub greatest: u32,
 }
 
-/// Checks header and index, and reads every token: each document must end like the first one, and with a vocabulary no id may exceed it.
+/// Checks the header and the index, and reads every token. Each document must end like the first one, and no id may exceed the vocabulary
+/// if there is one.
 pub fn verify(path: &Path, vocabulary: Option<&Vocabulary>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let checked = lint(path, handles)?;
     let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
@@ -150,7 +151,7 @@ pub fn verify(path: &Path, vocabulary: Option<&Vocabulary>, handles: &Handles<'_
     Ok(checked)
 }
 
-/// Reads every token of a file.
+/// Reads and checks every token of a file.
 pub(super) fn verify_tokens(
     packed: &PackedReader,
     path: &Path,
@@ -190,7 +191,7 @@ pub(super) fn verify_tokens(
     ends.report_ends(path, handles)
 }
 
-/// Returns the largest id of a document, and its last two.
+/// Returns the largest id of a document, and its last two tokens.
 fn scan(
     packed: &PackedReader,
     offset: u64,
@@ -217,7 +218,7 @@ fn scan(
     Ok((greatest, tail))
 }
 
-/// The end tokens of documents.
+/// Checks the end tokens of documents.
 #[derive(Default)]
 struct DocumentEnds {
     known: Option<u32>,
@@ -227,7 +228,7 @@ struct DocumentEnds {
 }
 
 impl DocumentEnds {
-    /// `tail`: the last token of a document, and the one before it.
+    /// Checks the end of a document. `tail` contains its last two tokens, the last one first.
     fn check_end(&mut self, document: u64, tail: &[u32]) {
         let Some(last) = tail.first().copied() else { return };
         if *self.known.get_or_insert(last) != last {
@@ -255,7 +256,7 @@ impl DocumentEnds {
     }
 }
 
-/// Checks that a raw index can be read; reports the number of lines and the end of the last one.
+/// Checks that a raw index can be read. Reports the number of lines and the end of the last line.
 pub fn lint_index(path: &Path, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let index = open_read(path)?;
     let mut lines = raw_index::lines(&index);
@@ -330,7 +331,7 @@ pub fn verify_index(path: &Path, source: &Path, handles: &Handles<'_>) -> Outcom
     Ok(checked)
 }
 
-/// Iterates over the lines of a file: offset and length of each, without its line end.
+/// Iterates over the lines of a file, with the offset and the length of each, without its line end.
 fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut dyn FnMut(u64, u64) -> Outcome<()>) -> Outcome<()> {
     let mut block = vec![0; 1 << 20];
     let (mut at, mut start) = (0, 0);

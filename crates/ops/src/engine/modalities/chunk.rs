@@ -1,4 +1,4 @@
-//! Cutting files into chunks that are shuffled individually (docs/formats/modalities.md §5.4).
+//! Selecting chunks of files, which are shuffled individually (docs/formats/modalities.md §5.4).
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 /// Maximum size of a list of files, in bytes.
 const MAX_LIST_BYTES: u64 = 256 << 20;
 
-/// The part of each file that is taken.
+/// The part of each file that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its number, from 0.
+    /// Number of the chunk, from 0.
     pub id: u64,
-    /// Number of chunks.
+    /// Total number of chunks.
     pub of: u64,
 }
 
 impl Chunk {
-    /// Returns a chunk; fails if there is no such chunk.
+    /// Returns a chunk. Fails if its number is not less than the total.
     pub fn new(id: u64, of: u64) -> Outcome<Self> {
         if id < of {
             return Ok(Self { id, of });
@@ -33,7 +33,7 @@ impl Chunk {
         Err(Failure::usage("choosing the chunk", why).on(Subject::field("--chunk_id")))
     }
 
-    /// Returns the range of this chunk out of `items` items: if they do not divide evenly, the first chunks take one more.
+    /// Returns the range of this chunk out of `items` items. If they cannot be divided evenly, each of the first chunks has one more.
     pub fn range(self, items: usize) -> Range<usize> {
         let (items, id, of) = (items as u64, self.id, self.of.max(1));
         let longer = items.div_ceil(of);
@@ -45,7 +45,8 @@ impl Chunk {
         start(id) as usize..start(id + 1).min(items) as usize
     }
 
-    /// Returns the seed of this chunk's shuffle, from one seed for all: the hashes of both numbers' decimal digits, added, modulo 2³²−1.
+    /// Returns the seed of this chunk's shuffle, computed from the global seed: the hashes of the decimal digits of both numbers, added,
+    /// modulo 2³²−1.
     /// `global` is in Python's decimal notation, with a sign only if it is negative.
     pub fn seed(self, global: &str) -> u64 {
         const MODULUS: u64 = u32::MAX as u64;

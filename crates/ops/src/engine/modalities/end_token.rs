@@ -1,4 +1,4 @@
-//! The token that ends documents where the named one is not in the vocabulary.
+//! The end token of documents if the named one is not in the vocabulary.
 
 use gristmill_core::text::display_safe;
 use gristmill_core::{Problem, ProblemKind, Subject};
@@ -11,7 +11,7 @@ pub fn unknown_end(tokenizer: &Tokenizer, token: &str) -> Option<u32> {
     tokenizer.unknown().filter(|_| is_missing)
 }
 
-/// Returns the note that the unknown token `id` ends documents.
+/// Returns the note that documents end with the unknown token `id`.
 pub fn unknown_end_note(token: &str, id: u32) -> Problem {
     let token = display_safe(token);
     let why = format!(

@@ -1,4 +1,4 @@
-//! Selects the documents that a filter keeps: by their numbers, and by their number of tokens.
+//! Conditions of a filter on documents: their numbers, and their number of tokens.
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
@@ -6,16 +6,16 @@ use gristmill_core::{Failure, Outcome};
 /// The conditions for keeping a document; all must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeepConditions {
-    /// Numbers of documents, counted from 0, as inclusive ranges in ascending order that do not touch; `None` keeps all.
+    /// Numbers of documents, counted from 0, as inclusive ranges in ascending order that do not touch; `None` accepts all numbers.
     pub documents: Option<Vec<(u64, u64)>>,
-    /// Minimum number of tokens, end token included.
+    /// Minimum number of tokens, including the end token.
     pub least_tokens: Option<u64>,
-    /// Maximum number of tokens, end token included.
+    /// Maximum number of tokens, including the end token.
     pub most_tokens: Option<u64>,
 }
 
 impl KeepConditions {
-    /// Whether a document is kept.
+    /// Whether a document meets the conditions.
     pub fn keeps(&self, document: u64, tokens: u64) -> bool {
         let is_listed = self.documents.as_ref().is_none_or(|ranges| {
             let at = ranges.partition_point(|(_, last)| *last < document);
@@ -26,7 +26,7 @@ impl KeepConditions {
             && self.most_tokens.is_none_or(|most| tokens <= most)
     }
 
-    /// Whether everything is kept.
+    /// Whether every document meets the conditions.
     pub fn is_everything(&self) -> bool {
         *self == Self::default()
     }

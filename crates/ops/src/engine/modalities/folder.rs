@@ -1,4 +1,4 @@
-//! A folder of packed files: the totals, and each file by itself.
+//! A folder of packed files: the facts of each file, and totals.
 
 use super::check::{facts_of, report_findings, verify_tokens, PackedFacts, Vocabulary};
 use crate::engine::check::CheckCounts;
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 /// One file of a folder.
 #[derive(Clone, Debug, Serialize)]
 pub struct PackedFile {
-    /// Its path relative to the folder.
+    /// Path of the file relative to the folder.
     pub name: String,
-    /// Its path.
+    /// Path of the file.
     #[serde(skip)]
     pub path: PathBuf,
-    /// Its facts; `None` if it cannot be read as a packed file.
+    /// Facts of the file; `None` if it cannot be read as a packed file.
     #[serde(flatten)]
     pub facts: Option<PackedFacts>,
 }
@@ -26,19 +26,19 @@ pub struct PackedFile {
 /// The facts of a folder.
 #[derive(Clone, Debug, Serialize)]
 pub struct PackedFolder {
-    /// Documents of all files.
+    /// Number of documents of all files.
     pub documents: u64,
-    /// Tokens of all files.
+    /// Number of tokens of all files.
     pub tokens: u64,
-    /// Bytes of all files.
+    /// Size of all files in bytes.
     pub bytes: u64,
-    /// Sorted by name.
+    /// The files, sorted by name.
     pub files: Vec<PackedFile>,
-    /// Problems of the files, in short.
+    /// Summaries of the problems of the files.
     pub problems: Vec<Problem>,
 }
 
-/// Reads each packed file of a folder like [`facts_of`]. A damaged file is a problem of the folder.
+/// Reads the facts of each packed file of a folder with [`facts_of`]. A damaged file is a problem of the folder.
 pub fn packed_folder(folder: &Path, handles: &Handles<'_>) -> Outcome<PackedFolder> {
     let mut found = PackedFolder { documents: 0, tokens: 0, bytes: 0, files: Vec::new(), problems: Vec::new() };
     for path in files_of(folder)? {
@@ -63,7 +63,7 @@ pub fn packed_folder(folder: &Path, handles: &Handles<'_>) -> Outcome<PackedFold
     Ok(found)
 }
 
-/// Returns the packed files of a folder; a folder without any, or with other files, is a failure.
+/// Returns the packed files of a folder. Fails if there are none, or if there are other files.
 pub fn files_of(folder: &Path) -> Outcome<Vec<PathBuf>> {
     packed_files(folder).ok_or_else(|| {
         Failure::usage("looking for packed files", "it is no folder of .pbin files").on(Subject::path(folder))

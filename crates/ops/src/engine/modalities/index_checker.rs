@@ -1,5 +1,5 @@
-//! Checks whether an index is correct. Documents are consecutive and fill the tokens; the reference's merger places those of the second and
-//! later files some multiple of twelve bytes too early (docs/formats/modalities.md §5.1).
+//! Checks whether an index is correct: documents must be consecutive and fill the tokens. The merge of the reference program places
+//! documents of the second and later files a multiple of twelve bytes too early (docs/formats/modalities.md §5.1).
 
 use gristmill_core::text::{agree, count};
 use gristmill_core::{Cancel, Outcome};
@@ -8,28 +8,28 @@ use gristmill_data::formats::modalities::packed::{PackedReader, HEADER_BYTES};
 /// Items between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
-/// The verdict on an index.
+/// The result of checking an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexVerdict {
     /// Documents are consecutive and fill the tokens.
     Right,
-    /// Written by the reference's merger: correct once each offset is the sum of the previous lengths.
+    /// Written by the merge of the reference program. The index is correct if each offset is replaced by the sum of the previous lengths.
     WronglyMerged {
         /// Number of documents placed too early.
         documents: u64,
-        /// The first of them, counted from 0.
+        /// The first such document, counted from 0.
         first: u64,
     },
-    /// Any other error.
+    /// The index has any other error.
     Wrong {
         /// The first wrong document, counted from 0.
         document: u64,
-        /// The error.
+        /// Description of the error.
         why: String,
     },
 }
 
-/// Checks the items of an index one after another.
+/// Checks the items of an index in order.
 #[derive(Debug)]
 pub struct IndexChecker {
     data_bytes: u64,
@@ -37,10 +37,10 @@ pub struct IndexChecker {
     /// Expected offset of the next document, in bytes.
     expected: u64,
     documents: u64,
-    /// Documents placed a multiple of twelve bytes too early, and the first of them.
+    /// Number of documents placed a multiple of twelve bytes too early, and the first such document.
     shifted: u64,
     first_early: Option<u64>,
-    /// The first finding that merging does not explain.
+    /// The first error that the merge of the reference program does not explain.
     wrong: Option<(u64, String)>,
 }
 
@@ -51,11 +51,11 @@ impl IndexChecker {
         Self { data_bytes, token_bytes, expected: 0, documents: 0, shifted: 0, first_early: None, wrong: None }
     }
 
-    /// Checks the next item. Returns the correct offset of the document, if it is within the tokens.
+    /// Checks the next item. Returns the correct offset of the document if it is within the tokens.
     pub fn check_item(&mut self, offset: u64, length: u64) -> Option<u64> {
         let (document, expected) = (self.documents, self.expected);
         self.documents += 1;
-        // The merger writes negative offsets for parts smaller than a header.
+        // The reference program writes negative offsets when it merges files smaller than a header.
         let offset = i128::from(offset.cast_signed());
         let early = i128::from(expected) - offset;
         let end = expected.checked_add(length);
@@ -90,7 +90,7 @@ impl IndexChecker {
         }
     }
 
-    /// Returns the verdict over all items.
+    /// Returns the result for all items.
     pub fn verdict(self) -> IndexVerdict {
         if let Some((document, why)) = self.wrong {
             return IndexVerdict::Wrong { document, why };
@@ -108,7 +108,7 @@ impl IndexChecker {
     }
 }
 
-/// Checks the index of a file, in bounded memory.
+/// Checks the index of a file with a fixed amount of memory.
 pub fn check_index(packed: &PackedReader, cancel: &Cancel) -> Outcome<IndexVerdict> {
     let mut checker = IndexChecker::new(packed.data_bytes(), packed.layout().token_bytes);
     let mut items = packed.items();

@@ -1,4 +1,4 @@
-//! Merges packed files: all tokens one after another, one index, in bounded memory.
+//! Merges packed files: concatenates all tokens and writes one index, with a fixed amount of memory.
 
 use super::assembly::{same_size, AssembledFile};
 use super::source::{check_unchanged, copy_tokens, open_packed, stamp_of, written_size};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Items between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
-/// Returns the packed files of the given paths: files as given, and every `*.pbin` in folders at any depth, sorted by name.
+/// Returns the packed files of the given paths: files as given, and every `*.pbin` in a folder at any depth, sorted by name.
 pub fn list(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
@@ -42,8 +42,8 @@ pub fn list(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Writes the content of the files to an empty file. With `compat` the offsets of the second and later files are wrong, as the reference
-/// writes them.
+/// Writes the content of the files to an empty file. With `compat`, the offsets of the second and later files are wrong, as in the
+/// reference program.
 pub fn merge(
     paths: &[PathBuf],
     compat: bool,

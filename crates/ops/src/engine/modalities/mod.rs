@@ -1,5 +1,5 @@
-//! Work on the files of Modalities except packing: merging, shuffling, cutting into chunks, filtering, checking and repairing of packed
-//! files, and the preparation of instruction data (docs/formats/modalities.md §3 and §5).
+//! Operations on files of Modalities, except packing: merging, shuffling, selecting chunks, filtering, checking and repairing packed files,
+//! and preparing instruction data (docs/formats/modalities.md §3 and §5).
 
 pub mod assembly;
 pub mod check;

@@ -1,5 +1,5 @@
-//! Repairs offsets that the reference's merger wrote wrongly. Lengths are correct in such files, and documents are consecutive, so each
-//! offset is the sum of the previous lengths. The repair is confirmed if every document then ends with the same token.
+//! Repairs offsets that the merge of the reference program wrote wrongly. In such files, lengths are correct and documents are consecutive,
+//! so each offset is the sum of the previous lengths. The repair is confirmed if every document then ends with the same token.
 
 use super::index_checker::{check_index, IndexVerdict};
 use super::source::{check_unchanged, stamp_of};
@@ -16,7 +16,7 @@ const COPY_BYTES: usize = 1 << 20;
 /// Documents between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 14;
 
-/// A packed file, and the repair it needs.
+/// A packed file with the repair that it needs.
 #[derive(Debug)]
 pub struct IndexRepair {
     packed: PackedReader,
@@ -26,7 +26,7 @@ pub struct IndexRepair {
 }
 
 impl IndexRepair {
-    /// Determines whether a file can be repaired. A correct file needs no repair; one with other damage is a failure.
+    /// Determines whether a file can be repaired. A correct file needs no repair. Fails if the file has other damage.
     pub fn inspect(path: &Path, handles: &Handles<'_>) -> Outcome<Self> {
         let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
         let stamp = stamp_of(packed.file())?;
@@ -52,11 +52,11 @@ impl IndexRepair {
     pub fn documents(&self) -> u64 {
         self.packed.documents()
     }
-    /// Returns the number of documents placed wrongly.
+    /// Returns the number of documents with a wrong offset.
     pub fn misplaced(&self) -> u64 {
         self.misplaced
     }
-    /// Returns the first of them, counted from 0.
+    /// Returns the first document with a wrong offset, counted from 0.
     pub fn first(&self) -> u64 {
         self.first
     }
@@ -96,7 +96,7 @@ impl IndexRepair {
     }
 }
 
-/// Writes the file with repaired offsets to an empty file; the bytes before the index are the same.
+/// Writes the repaired file to an empty file. The bytes before the index are not changed.
 pub fn write_repaired(repair: &IndexRepair, file: &mut BufferedFile, handles: &Handles<'_>) -> Outcome<()> {
     let packed = &repair.packed;
     let (source, layout) = (packed.file(), packed.layout());

@@ -1,4 +1,4 @@
-//! Documents of a packed file, or lines of a text file, to be copied in any order.
+//! Documents of a packed file, or lines of a text file, which can be copied in any order.
 
 use super::index_checker::{check_index, IndexVerdict};
 use gristmill_core::problem::Subject;
@@ -8,19 +8,19 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::ops::Range;
 use std::path::Path;
 
-/// Bytes copied at a time: whole tokens of any size.
+/// Bytes copied at a time: a multiple of every token size.
 const COPY_BYTES: usize = 87_381 * 12;
-/// Bytes of one read when searching for line ends.
+/// Bytes read at a time when searching for line ends.
 const SEARCH_BYTES: usize = 1 << 20;
 
-/// The kind of items that are copied.
+/// The kind of the copied items.
 #[derive(Debug)]
 enum Kind {
     Packed(PackedReader),
     Lines { file: ReadFile, lacks_end: bool },
 }
 
-/// A file whose documents or lines are indexed in memory: sixteen bytes each.
+/// A file whose documents or lines are indexed in memory, with sixteen bytes per item.
 #[derive(Debug)]
 pub struct Source {
     kind: Kind,
@@ -29,7 +29,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens a packed file of any era. A wrongly merged index is refused, or with `compat` used unchanged.
+    /// Opens a packed file of any era. A wrongly merged index is refused, or with `compat` used as it is.
     pub fn packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<Self> {
         let packed = open_packed(path, compat, handles)?;
         let stamp = stamp_of(packed.file())?;
@@ -45,7 +45,7 @@ impl Source {
         Ok(Self { kind: Kind::Packed(packed), index, stamp })
     }
 
-    /// Opens a text file; each line includes its line end.
+    /// Opens a text file. Each line includes its line end.
     pub fn lines(path: &Path, handles: &Handles<'_>) -> Outcome<Self> {
         let file = open_read(path)?;
         let stamp = stamp_of(&file)?;
@@ -90,7 +90,7 @@ impl Source {
         }
     }
 
-    /// Returns the file.
+    /// Returns the open file.
     pub fn file(&self) -> &ReadFile {
         match &self.kind {
             Kind::Packed(packed) => packed.file(),
@@ -98,13 +98,13 @@ impl Source {
         }
     }
 
-    /// Returns the tokens of a document, or the bytes of a line.
+    /// Returns the number of tokens of a document, or of bytes of a line.
     pub fn size_of(&self, item: usize) -> u64 {
         let length = self.index.lengths.get(item).copied().unwrap_or_default();
         self.layout().map_or(length, |layout| length / u64::from(layout.token_bytes.max(1)))
     }
 
-    /// Whether the last remaining line has no line end.
+    /// Whether the last of the remaining lines has no line end.
     pub fn lacks_line_end(&self) -> bool {
         matches!(self.kind, Kind::Lines { lacks_end: true, .. })
     }
@@ -121,7 +121,7 @@ impl Source {
         }
     }
 
-    /// Returns the bytes of an item once copied. `glue` keeps a last line without line end unchanged.
+    /// Returns the number of bytes that an item has when copied. With `glue`, a last line without line end gets none.
     pub fn copied_bytes(&self, item: usize, glue: bool) -> u64 {
         let length = self.index.lengths.get(item).copied().unwrap_or_default();
         match &self.kind {
@@ -178,7 +178,7 @@ pub fn stamp_of(file: &ReadFile) -> Outcome<FileStamp> {
     file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))
 }
 
-/// Opens a packed file and checks its index: a wrongly merged one is refused, or with `compat` used unchanged.
+/// Opens a packed file and checks its index. A wrongly merged index is refused, or with `compat` used as it is.
 pub fn open_packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<PackedReader> {
     let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
     match check_index(&packed, handles.cancel)? {
@@ -209,7 +209,7 @@ pub fn open_packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<
     Ok(packed)
 }
 
-/// Returns the bytes of a token as written: no loader reads three any more.
+/// Returns the number of bytes of a written token. Three bytes become four, because no current loader reads three.
 pub fn written_size(token_bytes: u8) -> u8 {
     if token_bytes == 3 {
         4
@@ -218,7 +218,7 @@ pub fn written_size(token_bytes: u8) -> u8 {
     }
 }
 
-/// Passes tokens of a packed file to `out`, little-endian and of a size that is written now.
+/// Passes tokens of a packed file to `out`, little-endian and with the size in which they are written.
 pub fn copy_tokens(
     packed: &PackedReader,
     span: Range<u64>,
@@ -245,7 +245,7 @@ pub fn copy_tokens(
     })
 }
 
-/// Iterates over a span in pieces of whole tokens.
+/// Iterates over a range in pieces of whole tokens.
 fn in_pieces(
     span: Range<u64>,
     buffer: &mut Vec<u8>,

@@ -11,19 +11,19 @@ use std::path::Path;
 
 /// Tokens read at a time.
 const TOKENS_PER_READ: u64 = 256 << 10;
-/// Findings of one kind in one file reported individually; the others are counted.
+/// Limit of findings of one kind in one file that are reported individually; the others are counted.
 const MAX_REPORTED: u64 = 5;
 
 /// The depth of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// Indexes, metadata and sizes.
+    /// Checks indexes, metadata and sizes.
     Index,
-    /// Additionally every token and loss mask.
+    /// Also checks every token and loss mask.
     Tokens,
 }
 
-/// Checks names, sizes and metadata, and reports what does not match. Each file is then a unit of [`check_file`].
+/// Checks names, sizes and metadata, and reports mismatches. Each file is then checked with [`check_file`].
 pub fn begin(folder: &Path, handles: &Handles<'_>) -> Outcome<FolderFacts> {
     let facts = folder_facts(folder, None, None, handles)?;
     let entries = files::read_dir(folder).map_err(|error| Failure::io("reading the folder", folder, &error))?;
@@ -117,7 +117,7 @@ impl<'a> FindingLimit<'a> {
     }
 }
 
-/// Reads an index. Returns the number of documents.
+/// Checks an index. Returns the number of documents.
 fn ends(path: &Path, tokens: u64, handles: &Handles<'_>) -> Outcome<u64> {
     let index = Index::open(path)?;
     let mut limit = FindingLimit::new(ProblemKind::IndexMismatch, handles);
@@ -211,7 +211,7 @@ mod tests {
         write_file(&RealFs, path, bytes, 0o644).unwrap();
     }
 
-    /// Checks a folder with one file of five tokens in two documents after `spoil` has damaged it, and returns the reports.
+    /// Checks a folder with one file of five tokens in two documents after `spoil` has damaged it. Returns the reports.
     fn check_damaged(spoil: impl FnOnce(&Path), depth: Depth, greatest: Option<u32>) -> String {
         let dir = tempfile::tempdir().unwrap();
         let ds = dir.path().join("a.ds");

@@ -5,7 +5,7 @@ use gristmill_core::{Failure, Handles, Outcome, Subject};
 use gristmill_data::formats::nanosets::TokenSize;
 use gristmill_storage::read::ReadFile;
 
-/// Tokens copied at a time.
+/// Number of tokens copied at a time.
 const TOKENS_PER_COPY: u64 = 256 << 10;
 
 /// Copies ranges of open files to a [`Writer`].
@@ -22,7 +22,7 @@ impl<'a> Copier<'a> {
         Self { data, loss, token_size, tokens: Vec::new(), masks: Vec::new() }
     }
 
-    /// Copies the tokens from `first` up to `end`.
+    /// Copies the tokens in the range `first..end`.
     pub fn copy(&mut self, first: u64, end: u64, to: &mut Writer<'_>, handles: &Handles<'_>) -> Outcome<()> {
         let size = self.token_size.bytes();
         let mut at = first;

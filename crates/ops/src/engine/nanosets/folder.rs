@@ -9,18 +9,18 @@ use gristmill_storage::waiting::map_at_once;
 use serde::Serialize;
 use std::path::Path;
 
-/// Facts of one file of a folder.
+/// Facts of one file of a folder, and its windows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileFacts {
-    /// The file.
+    /// The token file.
     #[serde(flatten)]
     pub file: TokenFile,
-    /// Documents in its index.
+    /// Number of documents in its index.
     pub documents: Option<u64>,
-    /// Windows of the requested sequence length; `None` if none was requested.
+    /// Number of windows of the requested sequence length; `None` if none was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<u64>,
-    /// Tokens at its end that are in no window.
+    /// Number of tokens at its end that are in no window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unused_tokens: Option<u64>,
 }
@@ -28,11 +28,11 @@ pub struct FileFacts {
 /// Facts of a folder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FolderFacts {
-    /// Its path.
+    /// Path of the folder.
     pub path: String,
-    /// The tokenizer's name in the first metadata.
+    /// Name of the tokenizer in the first metadata.
     pub tokenizer: Option<String>,
-    /// Bytes of one token.
+    /// Size of a token.
     pub token_size: TokenSize,
     /// Tokens of all files.
     pub tokens: u64,
@@ -40,13 +40,13 @@ pub struct FolderFacts {
     pub documents: u64,
     /// Bytes of all data files.
     pub bytes: u64,
-    /// The sequence length, in tokens; windows hold one token more.
+    /// Sequence length in tokens; a window contains one token more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequence_length: Option<u64>,
     /// Windows of all files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<u64>,
-    /// Tokens at the ends of files that are in no window.
+    /// Number of tokens at the ends of files that are in no window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unused_tokens: Option<u64>,
     /// Files with loss masks.
@@ -55,12 +55,12 @@ pub struct FolderFacts {
     pub files: Vec<FileFacts>,
     /// Positions of the files in the order in which nanotron numbers their windows.
     pub reading_order: Vec<usize>,
-    /// Files and metadata that do not match each other.
+    /// Mismatches between files and metadata.
     pub problems: Vec<Problem>,
 }
 
-/// Reads names, sizes and metadata of a folder, never the tokens. `token_size` overrides the metadata. A folder without token files is a
-/// failure.
+/// Reads names, sizes and metadata of a folder, but not the tokens. `token_size` overrides the metadata. Fails for a folder without token
+/// files.
 pub fn folder_facts(
     folder: &Path,
     sequence_length: Option<u64>,
@@ -118,7 +118,7 @@ pub fn folder_facts(
     Ok(FolderFacts { problems, ..facts })
 }
 
-/// Returns the properties in the metadata that are wrong.
+/// Returns the problems of the metadata of a file.
 pub(super) fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokenizer: Option<&str>) -> Vec<Problem> {
     let on = || Subject::path(gristmill_data::formats::nanosets::metadata_path(&file.path));
     let mut found = Vec::new();
@@ -165,7 +165,7 @@ pub(super) fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokeniz
     found
 }
 
-/// Reads the index of a file; returns a problem of it, too.
+/// Reads the index of a file. Returns the facts, and a problem if the index is invalid.
 fn facts_of(file: TokenFile, sequence_length: Option<u64>) -> (FileFacts, Option<Problem>) {
     let path = index_path(&file.path);
     let (documents, problem) = match file.has_index.then(|| last_end(&path)) {

@@ -5,28 +5,28 @@ use gristmill_data::formats::nanosets::{index_path, loss_path, metadata_path, Me
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
-/// One token file.
+/// A token file of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TokenFile {
-    /// Its name in the folder.
+    /// Name of the file in the folder.
     pub name: String,
-    /// Its path.
+    /// Path of the file.
     #[serde(skip)]
     pub path: PathBuf,
-    /// Size of its data, in bytes.
+    /// Size of the data in bytes.
     pub bytes: u64,
-    /// Tokens in it, by the token size in its metadata, or 2 bytes.
+    /// Number of tokens, by the token size in the metadata, or of 2 bytes without metadata.
     pub tokens: u64,
-    /// Its metadata; `None` if there is none.
+    /// Content of the metadata; `None` if there is none.
     pub metadata: Option<Metadata>,
-    /// Whether there is a document index.
+    /// Whether the file has a document index.
     pub has_index: bool,
-    /// Whether there are loss masks.
+    /// Whether the file has loss masks.
     pub has_loss: bool,
 }
 
-/// Returns the names of all `*.ds` files directly in a folder, sorted by code point, as readers and the merger do. A matching entry that is
-/// not a file, or whose name is not UTF-8, is reported and left out.
+/// Returns the names of all `*.ds` files directly in a folder, sorted by code point, as in the readers and the merge of the reference
+/// program. A matching entry that is not a file, or whose name is not UTF-8, is reported and omitted.
 pub fn names(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<String>> {
     let failed = |error: &std::io::Error| Failure::io("reading the folder", folder, error);
     let mut names = Vec::new();
@@ -53,14 +53,14 @@ pub fn names(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<String>> 
     Ok(names)
 }
 
-/// Reads the facts of one file of a folder. Metadata that cannot be parsed is a failure.
+/// Reads the facts of one file of a folder. Fails if its metadata cannot be parsed.
 pub fn inspect_file(folder: &Path, name: &str) -> Outcome<TokenFile> {
     let metadata = Metadata::read(&metadata_path(&folder.join(name)))?;
     let token_size = metadata.as_ref().map_or(TokenSize::Two, |metadata| metadata.token_size);
     Ok(TokenFile { metadata, ..undescribed(folder, name, token_size)? })
 }
 
-/// Returns a file without reading its metadata.
+/// Returns a file with the given token size, without reading its metadata.
 pub(super) fn undescribed(folder: &Path, name: &str, token_size: TokenSize) -> Outcome<TokenFile> {
     let path = folder.join(name);
     let shard = Shard::open(&path, token_size)?;
@@ -80,7 +80,7 @@ pub(super) fn none_in(folder: &Path) -> Failure {
     Failure::usage("looking for token files", "there is no .ds file directly in it").on(Subject::path(folder))
 }
 
-/// Returns all files of a folder; a folder without any is a failure.
+/// Returns all files of a folder. Fails if there are none.
 pub fn files(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<TokenFile>> {
     let names = names(folder, problems)?;
     if names.is_empty() {

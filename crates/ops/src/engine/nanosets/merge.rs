@@ -1,4 +1,4 @@
-//! Merges several token files into one sequence: the file of the next document is drawn at random, the order inside a file stays
+//! Merges several token files into one sequence. The file of the next document is drawn at random; the order within a file is preserved
 //! (docs/formats/nanosets.md §5.1).
 
 use super::copy::{changed, read_exact};
@@ -13,9 +13,9 @@ use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Default number of tokens after which a new file is begun.
+/// Default number of tokens after which a new output file begins.
 pub const MAX_TOKENS_PER_FILE: u64 = 100_000_000_000;
-/// The metadata's name for an unknown tokenizer.
+/// Name in the metadata for an unknown tokenizer.
 const UNKNOWN_TOKENIZER: &str = "Unknown Tokenizer";
 /// Minimum and maximum size of a file's read buffer, in bytes.
 const BUFFER_BYTES: (u64, u64) = (16 << 10, 1 << 20);
@@ -25,7 +25,7 @@ const ACTIVITY: &str = "merging";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MergePlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan format, [`PLAN_VERSION`].
     pub version: u32,
     /// Folder with the token files.
     pub input: PathBuf,
@@ -33,19 +33,19 @@ pub struct MergePlan {
     pub output: PathBuf,
     /// Name of the result: `000_NAME.ds`.
     pub name: String,
-    /// Seed of the interleaving; `None` takes the files one after another.
+    /// Seed of the interleaving; `None` appends the files one after another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Take full chunks of this many tokens instead of documents.
+    /// Merge full chunks of this many tokens instead of documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<u64>,
-    /// Begin another file once one has this many tokens; 0 means never.
+    /// Start a new output file after this many tokens; 0 means never.
     #[serde(default = "max_tokens_per_file")]
     pub max_tokens_per_file: u64,
     /// Stop after this many tokens; 0 means never.
     #[serde(default)]
     pub max_tokens: u64,
-    /// Replace an existing merge of this name.
+    /// Replace an existing merge with the same name.
     #[serde(default)]
     pub overwrite: bool,
 }
@@ -55,7 +55,7 @@ fn max_tokens_per_file() -> u64 {
 }
 
 impl MergePlan {
-    /// Returns a plan for whole documents, one file after another, without a limit.
+    /// Returns a plan for whole documents, one file after another, without limits.
     pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>, name: impl Into<String>) -> Self {
         Self {
             version: PLAN_VERSION,
@@ -76,30 +76,30 @@ impl MergePlan {
 pub struct MergeResult {
     /// The files, in order.
     pub files: Vec<FinishedTokenFile>,
-    /// Their totals.
+    /// Totals of all files.
     pub total: Metadata,
-    /// Documents or chunks taken.
+    /// Number of merged documents or chunks.
     pub units: u64,
-    /// Tokens of the input that are in none of them: tails that fill no chunk, and those left out because of `max_tokens`.
+    /// Number of input tokens that are in no output file: incomplete chunks, and tokens omitted because of `max_tokens`.
     pub left_tokens: u64,
 }
 
-/// The inspected files to merge: names, sizes, and common properties.
+/// The files to merge, with their common properties.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// Sorted by name.
+    /// The files, sorted by name.
     pub files: Vec<TokenFile>,
-    /// Documents or full chunks of each file.
+    /// Number of documents or full chunks of each file.
     pub units: Vec<u64>,
-    /// Bytes of one token in all of them.
+    /// Size of a token in all files.
     pub token_size: TokenSize,
-    /// The tokenizer's name in the first metadata.
+    /// Name of the tokenizer in the first metadata.
     pub tokenizer: String,
-    /// Whether all of them have loss masks.
+    /// Whether all files have loss masks.
     pub has_loss: bool,
 }
 
-/// Inspects the files of a plan and refuses those that do not fit together.
+/// Inspects the files of a plan. Refuses files that do not match each other.
 pub fn inputs(plan: &MergePlan, handles: &Handles<'_>) -> Outcome<Inputs> {
     let files = files(&plan.input, handles.problems)?;
     let first = files.first().and_then(|file| file.metadata.clone());
@@ -149,7 +149,7 @@ pub fn inputs(plan: &MergePlan, handles: &Handles<'_>) -> Outcome<Inputs> {
     Ok(Inputs { files, units, token_size, tokenizer, has_loss })
 }
 
-/// Merges into `folder`. `memory_bytes` bounds the buffered input; one byte per unit is needed in addition (two for more than 256 files).
+/// Merges into `folder`. `memory_bytes` limits the buffered input; in addition, one byte per unit is needed (two for more than 256 files).
 pub fn merge(
     plan: &MergePlan,
     inputs: &Inputs,
@@ -166,11 +166,11 @@ pub fn merge(
     }
 }
 
-/// A merge whose files are numbered by `N`.
+/// A merge that stores the index of a file as `N`.
 struct Merge<N>(std::marker::PhantomData<N>);
 
 impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
-    /// Returns the number of the file of each unit, in the order of the result.
+    /// Returns the index of the file of each unit, in the order of the result.
     fn order(plan: &MergePlan, inputs: &Inputs) -> Outcome<Vec<N>> {
         let units: u64 = inputs.units.iter().sum();
         let mut order = Vec::new();
@@ -234,14 +234,14 @@ impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
     }
 }
 
-/// One input, read from start to end. There may be thousands, so none stays open: each piece is read by reopening the file, provided it is
-/// still the inspected one.
+/// One input, read from start to end. There may be thousands of inputs, so the file is not held open: it is reopened for each piece, and
+/// must not have changed since it was inspected.
 struct Reader<'a> {
     data: ChunkReader,
     loss: Option<ChunkReader>,
     ends: ChunkReader,
     token_size: u64,
-    /// Tokens taken so far.
+    /// Number of tokens read so far.
     at: u64,
     file: &'a TokenFile,
 }
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
         to.end()
     }
 
-    /// Copies the next `chunk` tokens, with the ends of documents inside them.
+    /// Copies the next `chunk` tokens, with the ends of documents in them.
     fn chunk(&mut self, chunk: u64, to: &mut Writer<'_>) -> Outcome<()> {
         let (start, before) = (self.at, to.len());
         let end = start + chunk;
@@ -305,7 +305,7 @@ impl<'a> Reader<'a> {
                 return Err(self.broken(inner));
             }
             last = inner;
-            // Leading documents without tokens end in the first chunk, as there is none before it.
+            // Empty documents at the beginning end in the first chunk, as there is no previous chunk.
             if inner > start || start == 0 {
                 to.end_at(before + inner - start)?;
             }
@@ -343,7 +343,7 @@ struct ChunkReader {
     path: PathBuf,
     stamp: FileStamp,
     kept: Vec<u8>,
-    /// Bytes of the buffer already consumed.
+    /// Number of bytes of the buffer that are consumed.
     taken: usize,
     /// File offset after the buffer.
     next: u64,
@@ -355,7 +355,7 @@ impl ChunkReader {
         Ok(Self { stamp: stamp_at(&path)?, path, kept: Vec::new(), taken: 0, next: 0, most })
     }
 
-    /// Returns the bytes buffered at most.
+    /// Returns the maximum size of the buffer in bytes.
     fn buffer_limit(&self) -> u64 {
         self.most
     }
@@ -364,7 +364,7 @@ impl ChunkReader {
         (self.kept.len() - self.taken) as u64
     }
 
-    /// Returns up to `count` of the next bytes, at least 8 if there are as many; `None` at the end.
+    /// Returns up to `count` of the next bytes, at least 8 if that many remain; `None` at the end.
     fn peek(&mut self, count: u64) -> Outcome<Option<&[u8]>> {
         if self.left() < count.min(8) {
             self.refill()?;

@@ -1,7 +1,7 @@
-//! Token folders: the steps between tokenising (shuffles, merges) and training (mixture indexes).
+//! Token folders: the steps between tokenization (shuffles, merges) and training (indexes of mixtures).
 //!
-//! See docs/formats/nanosets.md. Everything here reads at positions and writes through an `Fs` into a work folder; the owner of that folder
-//! makes the files visible.
+//! See docs/formats/nanosets.md. Reads files by position, and writes through an `Fs` into a work folder. The owner of the work folder
+//! publishes the files.
 
 pub mod check;
 mod copy;

@@ -1,15 +1,15 @@
-//! Long lists of numbers in little memory.
+//! Compact lists of numbers.
 
 use gristmill_core::{Failure, Outcome};
 
-/// Numbers of four bytes if all fit, else of eight.
+/// A list with four bytes per number if all numbers fit, otherwise eight.
 pub(super) enum Numbers {
     Narrow(Vec<u32>),
     Wide(Vec<u64>),
 }
 
 impl Numbers {
-    /// Allocates room for `count` numbers up to `greatest`. Fails if there is not enough memory.
+    /// Allocates space for `count` numbers up to `greatest`. Fails if there is not enough memory.
     pub fn with_room(count: u64, greatest: u64) -> Outcome<Self> {
         let room = usize::try_from(count).unwrap_or(usize::MAX);
         let (mut narrow, mut wide) = (Vec::new(), Vec::new());
@@ -24,7 +24,7 @@ impl Numbers {
         Ok(if is_narrow { Self::Narrow(narrow) } else { Self::Wide(wide) })
     }
 
-    /// Adds a number that is not greater than `greatest`.
+    /// Appends a number, which must not be greater than `greatest`.
     pub fn push(&mut self, number: u64) {
         match self {
             Self::Narrow(numbers) => numbers.push(number as u32),
@@ -39,12 +39,12 @@ impl Numbers {
         }
     }
 
-    /// Returns the number before position `place`; 0 for position 0.
+    /// Returns the number before index `place`; 0 for index 0.
     pub fn before(&self, place: usize) -> u64 {
         place.checked_sub(1).map_or(0, |place| self.at(place))
     }
 
-    /// Returns the number at `place`; 0 if there is none.
+    /// Returns the number at index `place`; 0 if there is none.
     pub fn at(&self, place: usize) -> u64 {
         match self {
             Self::Narrow(numbers) => numbers.get(place).map_or(0, |&number| u64::from(number)),
@@ -52,7 +52,7 @@ impl Numbers {
         }
     }
 
-    /// Returns the position of the first number above `bound`; the numbers must not descend.
+    /// Returns the index of the first number greater than `bound`. The numbers must not descend.
     pub fn first_above(&self, bound: u64) -> usize {
         match self {
             Self::Narrow(numbers) => numbers.partition_point(|&number| u64::from(number) <= bound),

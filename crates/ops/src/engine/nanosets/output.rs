@@ -12,28 +12,28 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// The companion files of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompanionFiles {
-    /// Whether there are `.ds.index` and `.ds.metadata`.
+    /// Whether `.ds.index` and `.ds.metadata` are written.
     pub description: bool,
-    /// Whether there is `.ds.loss`.
+    /// Whether `.ds.loss` is written.
     pub loss: bool,
 }
 
-/// How all files of one run are written.
+/// Options shared by all output files of a run.
 #[derive(Clone, Copy)]
 pub struct OutputOptions<'a> {
-    /// The folder they are written to, under their final names.
+    /// The folder in which the files are written, under their final names.
     pub folder: &'a Path,
-    /// Used to write them.
+    /// File system used for writing.
     pub fs: &'a dyn Fs,
     /// The companion files to write.
     pub companions: CompanionFiles,
-    /// Bytes of one token.
+    /// Size of a token.
     pub token_size: TokenSize,
-    /// The tokenizer's name in the metadata.
+    /// Name of the tokenizer in the metadata.
     pub tokenizer: &'a str,
 }
 
-/// One data file being written, with its companion files.
+/// A data file that is being written, with its companion files.
 pub struct Writer<'a> {
     name: String,
     shape: OutputOptions<'a>,
@@ -47,24 +47,24 @@ pub struct Writer<'a> {
 /// A finished data file that is not visible yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedTokenFile {
-    /// Its name: `X.ds`.
+    /// Name of the file: `X.ds`.
     pub name: String,
-    /// Its current path; its companion files are next to it.
+    /// Current path of the file; its companion files are next to it.
     pub path: PathBuf,
-    /// Tokens in it.
+    /// Number of tokens in the file.
     pub tokens: u64,
-    /// Entries of its index.
+    /// Number of entries of the index.
     pub documents: u64,
-    /// Bytes of the data.
+    /// Size of the data in bytes.
     pub bytes: u64,
-    /// Its companion files.
+    /// The companion files that were written.
     pub companions: CompanionFiles,
-    /// Content of its metadata.
+    /// Content of the metadata.
     pub metadata: Metadata,
 }
 
 impl<'a> Writer<'a> {
-    /// Creates a file.
+    /// Creates a data file and its companion files.
     pub fn create(shape: OutputOptions<'a>, name: String) -> Outcome<Self> {
         let path = shape.folder.join(&name);
         let open = |path: &Path| Ok(BufferedFile::new(shape.fs.create_file(path)?, BUFFER_BYTES));
@@ -90,7 +90,8 @@ impl<'a> Writer<'a> {
         self.tokens == 0
     }
 
-    /// Adds whole tokens, encoded as in a file, and as many bytes of loss masks; `masks` is ignored without a `.loss`.
+    /// Appends whole tokens in the encoding of the file, and the same number of bytes of loss masks. `masks` is ignored if no `.ds.loss` is
+    /// written.
     pub fn tokens(&mut self, tokens: &[u8], masks: &[u8]) -> Outcome<()> {
         self.tokens += tokens.len() as u64 / self.shape.token_size.bytes();
         self.data.write_all(tokens)?;
@@ -100,7 +101,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Ends a document after token `end` of this file.
+    /// Ends a document at token `end` of this file.
     pub fn end_at(&mut self, end: u64) -> Outcome<()> {
         self.documents += 1;
         let Some(file) = &mut self.index else { return Ok(()) };
@@ -109,12 +110,12 @@ impl<'a> Writer<'a> {
         file.write_all(&entry)
     }
 
-    /// Ends a document here.
+    /// Ends a document at the current position.
     pub fn end(&mut self) -> Outcome<()> {
         self.end_at(self.tokens)
     }
 
-    /// Closes the files. They are made durable on publication.
+    /// Closes the files. They are flushed to disk on publication.
     pub fn finish(self) -> Outcome<FinishedTokenFile> {
         let metadata = Metadata {
             tokenizer: self.shape.tokenizer.to_owned(),
@@ -138,7 +139,7 @@ impl<'a> Writer<'a> {
 }
 
 impl FinishedTokenFile {
-    /// Adds all files to a set that is made visible as one, in `folder`. The metadata files are last.
+    /// Adds all files to a publication, with their targets in `folder`. The metadata file is last.
     pub fn stage(&self, publication: &mut Publication<'_>, folder: &Path, mode: u32) -> Outcome<()> {
         let target = folder.join(&self.name);
         publication.stage_file(&target, self.path.clone(), mode)?;
@@ -154,7 +155,7 @@ impl FinishedTokenFile {
         Ok(())
     }
 
-    /// Returns the names of all its files, with their sizes in bytes.
+    /// Returns the names of the data file and its companion files, with their sizes in bytes.
     pub fn files(&self) -> Vec<(String, u64)> {
         let mut files = vec![(self.name.clone(), self.bytes)];
         if self.companions.description {

@@ -1,7 +1,7 @@
 //! Writes documents and chunks of a finished task in a new order (docs/formats/nanosets.md §4).
 //!
-//! The reference writes the shuffled documents to a file and then its chunks to another. Here both steps are one: the documents that make
-//! up a chunk are looked up, and read from the original file.
+//! The reference program writes the shuffled documents to one file and then its chunks to another. Here both steps are combined: the
+//! documents of a chunk are looked up, and read from the original file.
 
 use super::copy::{changed, Copier};
 use super::numbers::Numbers;
@@ -16,40 +16,40 @@ use std::path::Path;
 /// The tokens of one task in their original order.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The file of the tokens.
+    /// The data file.
     pub data: &'a Path,
-    /// The file of the documents' ends.
+    /// The file with the ends of the documents.
     pub index: &'a Path,
-    /// Loss masks, one byte per token.
+    /// The file of loss masks, with one byte per token.
     pub loss: Option<&'a Path>,
-    /// Bytes of one token.
+    /// Size of a token.
     pub token_size: TokenSize,
 }
 
 /// The options of a shuffle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShuffleOptions {
-    /// Permute the documents.
+    /// Whether documents are permuted.
     pub documents: bool,
-    /// Then cut into chunks of this many tokens and permute those.
+    /// Size of the chunks that are then permuted, in tokens.
     pub chunk: Option<u64>,
-    /// Begin another file once one has more tokens than this.
+    /// Number of tokens above which another file begins.
     pub max_tokens: Option<u64>,
-    /// Seed; each task starts with it again.
+    /// Seed; each task starts with the same seed.
     pub seed: u64,
 }
 
 /// The result of a shuffle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShuffleResult {
-    /// The files, in order. The last is empty if the one before it ended with the last document.
+    /// The files, in order. The last file is empty if the previous one ended with the last document.
     pub files: Vec<FinishedTokenFile>,
-    /// Tokens at the end that filled no chunk.
+    /// Number of tokens at the end that do not fill a chunk.
     pub dropped_tokens: u64,
 }
 
-/// Writes the tokens of a task in their new order into `folder`, under the names that `name` returns for the sub-files. The metadata names
-/// the tokenizer `tokenizer`. Takes 12 bytes of memory per document (20 beyond 2³² tokens) and 4 per chunk.
+/// Writes the tokens of a task in their new order into `folder`, under the names that `name` returns for the sub-files. `tokenizer` is the
+/// name in the metadata. Uses 12 bytes of memory per document (20 for more than 2³² tokens) and 4 per chunk.
 pub fn shuffle(
     source: &Source<'_>,
     options: &ShuffleOptions,
@@ -114,7 +114,7 @@ impl<'a> Parts<'a> {
         Writer::create(self.shape, (self.name)(self.finished.len() as u64))
     }
 
-    /// Returns the file to continue with: another one if this one has too many tokens, even if nothing follows.
+    /// Returns the file for the next tokens: a new one if the current one has too many tokens, even if no tokens follow.
     fn split(&mut self, writer: Writer<'a>) -> Outcome<Writer<'a>> {
         if self.max_tokens.is_none_or(|most| writer.len() <= most) {
             return Ok(writer);
@@ -133,7 +133,7 @@ impl<'a> Parts<'a> {
 struct Stream {
     /// Ends of the documents in the file.
     ends: Numbers,
-    /// The documents in their new order, and their ends in it.
+    /// The documents in their new order, and their ends in that order.
     order: Option<(Permutation, Numbers)>,
 }
 
@@ -181,7 +181,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Returns first token and end, in the file, of the document at a position of the order.
+    /// Returns the first token and the end, in the file, of the document at a position in the order.
     fn document(&self, place: usize) -> (u64, u64) {
         let document = match &self.order {
             Some((order, _)) => order.at(place) as usize,
@@ -190,12 +190,12 @@ impl Stream {
         (self.ends.before(document), self.ends.at(document))
     }
 
-    /// Returns the ends of the documents in their order.
+    /// Returns the ends of the documents in the new order.
     fn ordered_ends(&self) -> &Numbers {
         self.order.as_ref().map_or(&self.ends, |(_, ends)| ends)
     }
 
-    /// Passes on the ranges of the file that make up the tokens from `start` to `end` of the order.
+    /// Passes the ranges of the file that make up the tokens `start..end` in the new order to `take`.
     fn pieces(&self, start: u64, end: u64, mut take: impl FnMut(u64, u64) -> Outcome<()>) -> Outcome<()> {
         if self.order.is_none() {
             return take(start, end);
@@ -212,8 +212,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Returns the ends of documents in their order that are strictly between two tokens; leading documents without tokens end in the first
-    /// chunk, as there is none before it.
+    /// Returns the ends of documents, in the new order, that are strictly between two tokens. Empty documents at the beginning end in the
+    /// first chunk, as there is no previous chunk.
     fn ends_within(&self, start: u64, end: u64) -> impl Iterator<Item = u64> + '_ {
         let ends = self.ordered_ends();
         let first = if start == 0 { 0 } else { ends.first_above(start) };

@@ -29,7 +29,7 @@ fn with_handles<T>(work: impl FnOnce(&Handles<'_>) -> T) -> (T, ProblemLog) {
     (result, problems)
 }
 
-/// Writes documents as a task leaves them: the data and the index, and loss masks if there are any.
+/// Writes documents in the form of an unshuffled task: the data and the index, and loss masks if there are any.
 fn unshuffled(folder: &Path, documents: &[Vec<u32>], masks: Option<&[Vec<u8>]>) -> (PathBuf, PathBuf, Option<PathBuf>) {
     let data = folder.join("raw.ds");
     let (mut tokens, mut ends, mut end) = (Vec::new(), Vec::new(), 0);
@@ -47,7 +47,7 @@ fn unshuffled(folder: &Path, documents: &[Vec<u32>], masks: Option<&[Vec<u8>]>) 
     (data.clone(), index_path(&data), loss)
 }
 
-/// Returns the output of the reference's tokenizer for the files that a task reads.
+/// Returns the output of the reference tokenizer for the files that a task reads.
 fn documents(case: &str, rank: usize, tasks: usize) -> Vec<Vec<u32>> {
     let tokenizer = tokenizers::Tokenizer::from_file(golden("tokenizers/bpe1k.json")).unwrap();
     let end = tokenizer.token_to_id(END).unwrap();
@@ -145,7 +145,7 @@ fn merged_files_are_those_of_the_reference() {
     assert_eq!((done.units, done.left_tokens, done.total.tokens), (30, 0, 1124));
 }
 
-/// Writes a folder of token files with these documents each; masks are the parity of a token.
+/// Writes a folder of token files with these documents. The mask of a token is its parity.
 fn folder_of(folder: &Path, files: &[Vec<Vec<u32>>], has_loss: bool) {
     for (number, documents) in files.iter().enumerate() {
         let masks: Vec<Vec<u8>> = documents.iter().map(|d| d.iter().map(|id| (id % 2) as u8).collect()).collect();
@@ -162,7 +162,7 @@ fn folder_of(folder: &Path, files: &[Vec<Vec<u32>>], has_loss: bool) {
     }
 }
 
-/// Reads the documents of a finished file, by its index.
+/// Reads the documents of a finished file by its index.
 fn read_back(made: &FinishedTokenFile) -> Vec<Vec<u32>> {
     let shard = Shard::open(&made.path, TokenSize::Two).unwrap();
     let index = Index::open(&index_path(&made.path)).unwrap();
@@ -273,7 +273,7 @@ fn what_a_merge_would_lose_silently_is_a_problem() {
     assert_eq!(failure.class, ExitClass::Usage);
 }
 
-/// Performs the two steps of the reference, one after another, on lists.
+/// Performs the two steps of the reference program, one after another, on lists.
 fn plainly(documents: &[Vec<u32>], options: &ShuffleOptions) -> (Vec<Vec<Vec<u32>>>, u64) {
     let mut generator = gristmill_pycompat::numpy_random::Generator::seeded(options.seed);
     let mut documents = documents.to_vec();

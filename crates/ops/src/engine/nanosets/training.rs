@@ -11,24 +11,24 @@ const ACTIVITY: &str = "reading the training configuration";
 /// The part of a configuration that determines the mixture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training {
-    /// The stage used; raw.
+    /// Name of the selected stage; raw.
     pub stage: Option<String>,
     /// Token folders, as written.
     pub folders: Vec<String>,
-    /// Their weights; `None` weighs each by its length.
+    /// Weights of the folders; `None` weighs each folder by its number of windows.
     pub weights: Option<Vec<f64>>,
-    /// Tokens of a sample, without the one that is only predicted.
+    /// Tokens of a sample, without the last one, which is only predicted.
     pub sequence_length: Option<u64>,
-    /// Training steps times the global batch.
+    /// Training steps times the global batch size.
     pub samples: Option<u64>,
     /// Seed of the data.
     pub seed: Option<u64>,
-    /// Its tokenizer settings.
+    /// Tokenizer settings of the configuration.
     pub tokenizer: TokenizerSettings,
 }
 
-/// Reads a configuration. `dataset_folder` may be one folder, a list (with or without `dataset_weights` next to it), or a map from folder
-/// to weight, as in older releases. If several stages have token folders, one must be named.
+/// Reads a configuration. `dataset_folder` may be one folder, a list (with or without `dataset_weights` next to it), or a map from folders
+/// to weights, as in older releases. If several stages have token folders, `stage` must name one of them.
 pub fn read_training(path: &Path, text: &str, stage: Option<&str>) -> Outcome<Training> {
     let failed = |why: String| Failure::data(ACTIVITY, why).on(Subject::path(path));
     let root = yaml_read::read(text).map_err(|error| {
@@ -53,7 +53,7 @@ pub fn read_training(path: &Path, text: &str, stage: Option<&str>) -> Outcome<Tr
         Some(Node::Str(name)) => Some(name.clone()),
         Some(other) => return Err(failed(format!("tokenizer_name_or_path is {}, not text", other.describe()))),
     };
-    // nanotron itself replaces -1 by the size of the tokenizer.
+    // nanotron replaces -1 by the size of the tokenizer's vocabulary.
     let model = root.get("model").and_then(|model| model.get("model_config"));
     let model = model.filter(|model| model.get("vocab_size") != Some(&Node::Int(-1)));
     let tokens = root.get("tokens");

@@ -1,4 +1,4 @@
-//! The context shuffler: windows of equal length of each file in a new order (docs/formats/nanosets.md §5.2).
+//! The context shuffler: writes windows of equal length of each file in a new order (docs/formats/nanosets.md §5.2).
 
 use super::copy::Copier;
 use super::folder::metadata_problems;
@@ -16,31 +16,31 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WindowsPlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan format, [`PLAN_VERSION`].
     pub version: u32,
     /// Folder with the token files.
     pub input: PathBuf,
     /// Folder of the result; files keep their names.
     pub output: PathBuf,
-    /// Tokens of one window.
+    /// Size of a window in tokens.
     pub window: u64,
     /// Seed; one generator serves all files, in the order of their names.
     pub seed: u64,
-    /// Replace existing files.
+    /// Whether existing files are replaced.
     #[serde(default)]
     pub overwrite: bool,
 }
 
 impl WindowsPlan {
-    /// Returns a plan for windows of this many tokens.
+    /// Creates a plan for windows of this size.
     pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>, window: u64, seed: u64) -> Self {
         Self { version: PLAN_VERSION, input: input.into(), output: output.into(), window, seed, overwrite: false }
     }
 }
 
-/// Writes each file of a folder with its windows in a new order into `folder`, under the same name, without index and metadata, as
-/// the reference does. Tokens at the end that fill no window are dropped; loss masks are, too, with a problem. Returns the files and the
-/// number of tokens dropped.
+/// Writes each file of a folder with its windows in a new order into `folder`, under the same name, without index and metadata, as in the
+/// reference program. Tokens at the end that do not fill a window are dropped. Loss masks are dropped, too, with a problem. Returns the
+/// files and the number of dropped tokens.
 pub fn shuffle_windows(
     plan: &WindowsPlan,
     (fs, folder): (&dyn Fs, &Path),

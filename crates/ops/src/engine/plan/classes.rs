@@ -4,21 +4,21 @@ use super::nearest;
 use gristmill_core::sample_type::{self, SampleType, CRUDE_CLASS, SAMPLE_TYPES};
 use gristmill_core::{Problem, ProblemKind, Subject};
 
-/// The module that known classes are loaded from.
+/// Python module of the known classes.
 pub const LIBRARY_MODULE: &str = "megatron.energon";
 
-/// A class in the form of `dataset.yaml`.
+/// A class in the form used in `dataset.yaml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {
     /// The Python module.
     pub module: String,
-    /// The class name.
+    /// Name of the class in the module.
     pub name: String,
-    /// The sample type with its fields; `None` unless the class is one of the library's.
+    /// The sample type with its fields; `None` unless the class belongs to the library.
     pub known: Option<&'static SampleType>,
 }
 
-/// Parses a class name: one of the library's, its old form (`CaptioningWebdataset`), or `module:Class`.
+/// Parses a class name: a class of the library, its old name (`CaptioningWebdataset`), or `module:Class`.
 pub fn resolve(text: &str) -> Result<Class, Problem> {
     match text.rsplit_once(':') {
         None => resolve_known(text),
@@ -78,7 +78,7 @@ fn is_module(text: &str) -> bool {
     text.split('.').all(is_identifier)
 }
 
-/// Whether a text is a valid Python name.
+/// Whether a text is a valid Python identifier.
 pub fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')

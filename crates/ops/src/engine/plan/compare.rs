@@ -4,9 +4,9 @@ use gristmill_core::{Duplicates, MediaFilter, MediaPlan, PreparePlan, SampleMapp
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Returns the answers that differ, one line each: `splits: by ratio 8,1,1 → by ratio 9,1,0`. Empty when both plans make the same files.
+/// Returns the answers that differ, one line each: `splits: by ratio 8,1,1 → by ratio 9,1,0`. Empty if both plans produce the same files.
 ///
-/// Path, rerun mode and what only concerns a rerun are ignored.
+/// The path, the rerun mode and answers that only concern a rerun are ignored.
 pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
     let mut out = Vec::new();
     let mut line = |what: &str, a: String, b: String| {
@@ -29,8 +29,8 @@ pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
     out
 }
 
-/// Returns the answers in which two plans of one kind differ, one line each: `tokenizer: "a" → "b"`. Top-level answers named in `but` are
-/// ignored.
+/// Returns the answers in which two plans of the same operation differ, one line each: `tokenizer: "a" → "b"`. Top-level answers named in
+/// `but` are ignored.
 pub fn differing_answers(old: &impl Serialize, new: &impl Serialize, but: &[&str]) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut old, mut new) = (answers(old), answers(new));
@@ -104,7 +104,7 @@ fn yes_or_no(value: bool) -> String {
     if value { "yes" } else { "no" }.to_owned()
 }
 
-/// Describes how shards are divided. Two plans with the same description divide alike.
+/// Describes the division of shards. Equal descriptions mean equal divisions.
 fn splits(plan: &SplitPlan) -> String {
     match plan {
         SplitPlan::Unset => "not answered".into(),
@@ -133,7 +133,8 @@ fn loading(loading: &SampleMapping) -> String {
     }
 }
 
-/// Writes short lists in full; for long ones the number and a fingerprint, so that different lists never look the same.
+/// Formats a list: a short list in full, a long one as its number of items and a fingerprint, so that different lists always look
+/// different.
 fn list(items: &[String]) -> String {
     match items {
         [] => "none".into(),

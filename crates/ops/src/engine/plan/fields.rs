@@ -1,4 +1,4 @@
-//! Evaluates a field map on real samples: the value of each field, or the exact reason why it has none.
+//! Evaluates a field map on samples: the value of each field, or the reason why it has none.
 
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
@@ -17,16 +17,16 @@ const PICTURE_BYTES: u64 = 4 << 20;
 /// A sample with its parts decoded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DecodedSample {
-    /// Relative name of its shard.
+    /// Relative name of the shard.
     pub shard: String,
-    /// The sample's key.
+    /// Key of the sample.
     pub key: String,
     /// Part names and decoded parts, in archive order.
     pub parts: Vec<(String, DecodedPart)>,
 }
 
 impl DecodedSample {
-    /// Returns the part of that name; the last of several, as the loader does.
+    /// Returns the part with that name. If there are several, returns the last one, as the loader does.
     pub fn part(&self, name: &str) -> Option<&DecodedPart> {
         self.parts.iter().rev().find(|(known, _)| known == name).map(|(_, part)| part)
     }
@@ -36,9 +36,9 @@ impl DecodedSample {
     }
 }
 
-/// Reads and decodes one sample. A part that cannot be read is an undecodable part, never a failure.
+/// Reads and decodes one sample. A part that cannot be read becomes an undecodable part, never a failure.
 ///
-/// Reads from disk: must not be called on the thread that draws.
+/// Reads from disk, so it must not be called on the thread that draws.
 pub fn load(root: &Path, sketch: &SampleSketch) -> DecodedSample {
     let shard = Shard {
         name: sketch.shard.clone(),
@@ -65,17 +65,17 @@ fn load_part(shard: &Shard, name: &str, offset: u64, size: u64) -> DecodedPart {
     decode::decode_part(name, &bytes)
 }
 
-/// Share of the scanned samples in which an expression can resolve, by their parts: from 0 to 1.
+/// Share of the scanned samples in which an expression can resolve, judged by their parts, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// The lower bound.
+    /// Lower bound of the share.
     pub at_least: f64,
-    /// The upper bound; equals the lower one unless several parts are alternatives.
+    /// Upper bound of the share; differs from the lower one only if several parts are alternatives.
     pub at_most: f64,
 }
 
 impl Share {
-    /// Returns the share of the samples that have one of these parts, which must be distinct.
+    /// Returns the share of the samples that have at least one of these parts, which must be distinct.
     pub fn of_any<'a>(parts: impl Iterator<Item = &'a str> + Clone, facts: &DatasetFacts) -> Self {
         let shares = || parts.clone().map(|part| facts.part_share(part));
         Self { at_least: shares().fold(0.0, f64::max), at_most: shares().sum::<f64>().min(1.0) }
@@ -91,7 +91,7 @@ impl Share {
     }
 }
 
-/// Formats a share as a percentage that is 100 or 0 only when it is exact.
+/// Formats a share as a percentage. 100 and 0 are only shown for exact values.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 100.0 || percent <= 0.0 {
@@ -102,23 +102,23 @@ pub fn percent(share: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// The results of one field.
+/// The results of evaluating one field.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FieldCheck {
-    /// Field name.
+    /// Name of the field.
     pub field: String,
-    /// The field's expression.
+    /// Expression of the field.
     pub expr: String,
     /// One result per sample, in the order of the samples.
     pub results: Vec<Result<Value, FieldError>>,
-    /// Share of the scanned samples with a part that the expression names; `None` before any sample was scanned.
+    /// Share of the scanned samples with a part that the expression names; `None` if no sample was scanned yet.
     pub share: Option<Share>,
-    /// A warning in one sentence about something that is allowed but probably a mistake.
+    /// A warning, in one sentence, about an expression that is allowed but probably a mistake.
     pub warning: Option<String>,
 }
 
 impl FieldCheck {
-    /// Returns the first error, if a sample fails.
+    /// Returns the first error; `None` if no sample fails.
     pub fn first_error(&self) -> Option<&FieldError> {
         self.results.iter().find_map(|r| r.as_ref().err())
     }
@@ -129,11 +129,11 @@ pub fn check(fields: &[FieldExpr], samples: &[DecodedSample]) -> Vec<FieldCheck>
     fields.iter().map(|field| check_one(field, samples)).collect()
 }
 
-/// Returns the problems of field expressions of a plan that fail on samples of the data set. Reads the samples that the scan kept whole.
+/// Returns the problems of field expressions of a plan that fail on samples of the data set. Reads the samples that the scan has recorded
+/// as examples.
 ///
-/// A field that fails on every sample is refused, since the trainer evaluates it and could load nothing; any other failure is a problem,
-/// and with `--compat` everything is a note. Missing parts are not reported here: [`validate`](super::validate) covers all
-/// samples.
+/// A field that fails on every sample is refused, since the trainer could not load any sample. Any other failure is a problem. With
+/// `--compat`, all failures are notes. Missing parts are not reported here, because [`validate`](super::validate) covers all samples.
 pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     if plan.scope == Scope::TarIndexOnly || !matches!(plan.loading, SampleMapping::FieldMap { .. }) {
         return Vec::new();
@@ -142,7 +142,7 @@ pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     try_on(plan, &samples)
 }
 
-/// Does the same as [`try_out`] on samples that were read already.
+/// Like [`try_out`], on samples that were already read.
 pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
     let SampleMapping::FieldMap { fields, sample_type } = &plan.loading else { return Vec::new() };
     let class = super::classes::resolve(sample_type).ok().and_then(|class| class.known);
@@ -155,8 +155,8 @@ pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
     problems
 }
 
-/// Returns notes on fields that resolve to a value of another type than declared, each with the first such sample. They are notes because
-/// the trainer does not check types.
+/// Returns notes on fields whose value has another type than declared, each with the first such sample. They are notes because the trainer
+/// does not check types.
 pub fn type_mismatches(class: Option<&SampleType>, tried: &[FieldCheck], samples: &[DecodedSample]) -> Vec<Problem> {
     let type_of = |name: &str| Some(class?.fields.iter().find(|field| field.name == name)?.field_type);
     let reasons = tried.iter().filter_map(|tried| {
@@ -208,7 +208,7 @@ fn failing(plan: &PreparePlan, tried: &FieldCheck, is_optional: bool, samples: &
     Some(make(ProblemKind::FieldFails, subject, message).with_hint(hint))
 }
 
-/// Does the same as [`check`], and adds the share of all scanned samples and warnings about types.
+/// Like [`check`], and adds the share of all scanned samples, and warnings about types.
 pub fn check_in(
     fields: &[FieldExpr],
     class: Option<&SampleType>,
@@ -251,7 +251,7 @@ fn spaces(expression: &FieldExpression) -> Option<String> {
     Some(format!("spaces are significant: this names a part '{}'", odd.part))
 }
 
-/// Returns the share of the samples seen so far in which an expression can resolve; `None` before any was seen.
+/// Returns the share of the scanned samples in which an expression can resolve; `None` if no sample was scanned yet.
 pub fn share(expr: &str, facts: &DatasetFacts) -> Option<Share> {
     if facts.samples_seen == 0 {
         return None;
@@ -263,7 +263,7 @@ pub fn share(expr: &str, facts: &DatasetFacts) -> Option<Share> {
     Some(Share::of_any(parts.into_iter(), facts))
 }
 
-/// Returns why a value probably does not suit a field of that type; `None` when it fits. The trainer itself does not check.
+/// Returns why a value is probably unsuitable for a field of that type; `None` if it is suitable. The trainer itself does not check this.
 pub fn mismatch_reason(field_type: FieldType, value: &Value) -> Option<String> {
     use FieldType as T;
     let fits = match field_type {

@@ -1,10 +1,10 @@
-//! `plan.yaml`: a plan as a small text file that the user can read, keep, compare and replay.
+//! `plan.yaml`: a plan as a text file, which the user can read, compare and run again.
 
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{DedupPlan, Failure, Outcome, PackPlan, PreparePlan, Subject};
 use serde::{Deserialize, Serialize};
 
-/// The largest plan that is read, in bytes.
+/// Limit of the size of a plan file, in bytes.
 const MAX_PLAN_BYTES: usize = 64 << 20;
 
 const HEADER: &str = "\
@@ -19,30 +19,30 @@ const PACK_HEADER: &str = "\
 # What is left out keeps its default.
 ";
 
-/// Returns the plan as a file, with a comment that explains it.
+/// Returns the content of a plan file, with a comment that explains it.
 pub fn to_yaml(plan: &PreparePlan) -> Outcome<String> {
     let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
     Ok(format!("{HEADER}{}", body.trim_start_matches("---\n")))
 }
 
-/// Returns a plan of packing as a file.
+/// Returns the content of a plan file of `pack`.
 pub fn pack_to_yaml(plan: &PackPlan) -> Outcome<String> {
     typed_to_yaml("packing text into tokens", "pack", plan)
 }
 
-/// Returns a plan of `what` as a file, for the command that a plan file calls `command`.
+/// Returns the content of a plan file. `what` describes the plan; `command` is its command in plan files.
 pub fn typed_to_yaml(what: &str, command: &str, plan: &impl Serialize) -> Outcome<String> {
     let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
     let head = PACK_HEADER.replace("packing text into tokens", what);
     Ok(format!("{head}command: {command}\n{}", body.trim_start_matches("---\n")))
 }
 
-/// Returns a plan of deduplicating as a file.
+/// Returns the content of a plan file of `dedup`.
 pub fn dedup_to_yaml(plan: &DedupPlan) -> Outcome<String> {
     typed_to_yaml("removing repeated text", "dedup", plan)
 }
 
-/// Returns the command that a plan is for, as the file spells it; `None` where it names none. A newer version is refused.
+/// Returns the command in a plan file; `None` if it contains none. Refuses a newer version.
 pub fn command_of(text: &str) -> Outcome<Option<String>> {
     let refuse = |why: String| Failure::usage("reading the plan", why);
     if text.len() > MAX_PLAN_BYTES {
@@ -70,14 +70,14 @@ pub fn command_of(text: &str) -> Outcome<Option<String>> {
     Ok(head.command)
 }
 
-/// Reads the plan of the command that is typed as `command`; the line that names the command is skipped.
+/// Reads the plan of `command` from a plan file.
 pub fn read_typed<P: serde::de::DeserializeOwned>(text: &str, command: &str) -> Outcome<P> {
     let is_command = |line: &str| line.starts_with("command:");
     let lines: Vec<&str> = text.lines().map(|line| if is_command(line) { "" } else { line }).collect();
     parse(&lines.join("\n")).map_err(|failure| failure.with_hint(save_plan_hint(command)))
 }
 
-/// Reads the plan of an operation that a file calls `command`; `None` if it is a plan of another command, or cannot be read.
+/// Reads the plan of `command` from a plan file; `None` if it is a plan of another command, or cannot be read.
 pub fn read_plan_of<P: serde::de::DeserializeOwned>(text: &str, command: &str) -> Option<P> {
     let is_it = command_of(text).ok()?.is_some_and(|known| known == command);
     is_it.then(|| read_typed(text, command).ok()).flatten()
@@ -87,7 +87,7 @@ fn save_plan_hint(command: &str) -> String {
     format!("`gristmill {command} … --dry-run --save-plan FILE` writes a valid one")
 }
 
-/// Reads a plan of `prepare`, also of a file that names no command; a plan of another command is refused.
+/// Reads a plan of `prepare` from a plan file, which may contain no command. Refuses a plan of another command.
 pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
     match command_of(text)?.as_deref() {
         None | Some("prepare") => read_typed(text, "prepare PATH"),
@@ -95,7 +95,7 @@ pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
     }
 }
 
-/// The keys needed to detect a newer file before its unknown keys are reported.
+/// The keys that are read first, so that a newer version is detected before its unknown keys are reported.
 #[derive(Deserialize)]
 struct PlanHeader {
     version: Option<u32>,
@@ -126,7 +126,7 @@ fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Outcome<T> {
     })
 }
 
-/// Returns a short fingerprint of every answer that determines the bytes of the result; path and rerun mode are left out.
+/// Returns a short fingerprint of every answer that determines the bytes of the result. The path and the rerun mode are not included.
 pub fn hash(plan: &PreparePlan) -> String {
     let same = PreparePlan {
         path: String::new(),

@@ -1,9 +1,9 @@
-//! Completes a plan of `--update` with the answers of the previous run's plan.
+//! Completes a plan with `--update` by the answers in the plan of the previous run.
 
 use gristmill_core::{Duplicates, PreparePlan, PreparedFacts, Rerun, SampleMapping, Scope, SplitPlan, Tgz};
 
-/// Returns the plan to carry out: for an update, the answers that decide about new shards are taken from the recorded plan where none are
-/// given. `dataset.yaml` is not such an answer: an update leaves it unchanged unless the plan says otherwise.
+/// Returns the plan to execute. For an update, missing answers that decide about new shards are taken from the recorded plan. This does not
+/// apply to `dataset.yaml`, which an update leaves unchanged unless the plan contains an answer.
 pub fn inherited(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> PreparePlan {
     let mut plan = plan.clone();
     let Some(old) = prepared.and_then(|p| p.plan.as_ref()).filter(|_| plan.rerun == Rerun::Update) else { return plan };
@@ -31,7 +31,7 @@ pub fn inherited(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> Prepar
     plan
 }
 
-/// Returns the plan to record after a run: the answers that a later run without new shards would need for the same result.
+/// Returns the plan to record after a run: the answers that a later run without new shards needs for the same result.
 pub fn recorded(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> PreparePlan {
     let mut record = inherited(plan, prepared);
     if let Some(old) = prepared.and_then(|p| p.plan.as_ref()).filter(|_| plan.rerun == Rerun::Update) {
@@ -46,7 +46,7 @@ pub fn recorded(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> Prepare
             }
         }
     }
-    // Once shards have other names, no key is repeated.
+    // After the rename, no key is repeated.
     if record.duplicates == Duplicates::Prefix {
         record.duplicates = Duplicates::Fail;
     }

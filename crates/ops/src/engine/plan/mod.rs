@@ -1,8 +1,8 @@
-//! Pure decisions over a plan and the facts of the data set: no thread, no terminal, and no file but the samples that [`fields::load`]
-//! reads.
+//! Decisions based on a plan and the facts of the data set, without threads and terminal. No file is read, except the samples read by
+//! [`fields::load`].
 //!
-//! [`validate`] reports before any work why a plan cannot run; [`splits`] divides shards; [`suggest`] proposes answers; [`fields`] runs
-//! field maps over real samples; [`file`] writes a plan down, and [`CommandLine`] prints it.
+//! [`validate`] reports before any work why a plan cannot run; [`splits`] divides shards; [`suggest`] proposes answers; [`fields`]
+//! evaluates field maps on samples; [`file`] reads and writes plan files, and [`CommandLine`] is the equivalent command.
 
 pub mod classes;
 mod command;

@@ -4,7 +4,7 @@ use gristmill_storage::files;
 use gristmill_storage::location::is_remote;
 use std::path::{Path, PathBuf};
 
-/// Resolves the links of a path as far as it exists; a `..` after that is taken literally.
+/// Resolves the links of the existing part of a path. A `..` in the rest is resolved lexically.
 pub(crate) fn resolve_links(path: &Path) -> PathBuf {
     let whole = files::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     if is_remote(&whole) {

@@ -9,7 +9,7 @@ use gristmill_data::source::decode::{part_class, DecodedPart, PartClass, Value};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A sample type that suits the data set.
+/// A proposed sample type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suggestion {
     /// Class name; [`CRUDE_CLASS`] for crude.
@@ -22,17 +22,17 @@ pub struct Suggestion {
     pub fields: Vec<FieldExpr>,
 }
 
-/// Parts that are alternatives for one field, as one expression.
+/// Parts that are alternatives for one field, combined in one expression.
 #[derive(Clone, Debug)]
 struct Source {
     expr: String,
     words: String,
     share: f64,
-    /// Each part with the share of the samples with this part in which it can be used.
+    /// Each part with the share of its samples in which the expression resolves.
     parts: Vec<(String, f64)>,
 }
 
-/// Returns the share of the samples in which every one of the sources exists.
+/// Returns the share of the samples that have all of the sources.
 fn share_of(facts: &DatasetFacts, sources: &[&Source]) -> f64 {
     let usable = |source: &Source, names: &[String]| {
         let there = source.parts.iter().filter(|(part, _)| names.contains(part));
@@ -42,11 +42,10 @@ fn share_of(facts: &DatasetFacts, sources: &[&Source]) -> f64 {
     facts.part_sets.mean(all).unwrap_or_else(|| sources.iter().map(|source| source.share).fold(1.0, f64::min))
 }
 
-/// The least share of samples that a part must have to be proposed.
+/// Minimum share of the samples that must have a part for it to be proposed.
 const MIN_PROPOSED_SHARE: f64 = 0.05;
 
-/// Returns sample types that suit, the best first; crude is always among them. `samples` may be empty; otherwise JSON keys are considered
-/// too.
+/// Returns suitable sample types, best first; crude is always included. `samples` may be empty; otherwise, JSON keys are considered, too.
 pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Suggestion> {
     let mut out: Vec<(f64, Suggestion)> = Vec::new();
     for class in sample_type::SAMPLE_TYPES.iter().filter(|c| !c.fields.is_empty()) {
@@ -64,7 +63,7 @@ pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Sugg
         {
             continue;
         }
-        // The reason names only fields that are in that share of samples; an optional field that is filled more rarely is not a reason.
+        // The reason names only fields that exist in that share of the samples, without optional fields that are rarer.
         let is_required = |source: &Source| required.iter().any(|other| std::ptr::eq(*other, source));
         let mut with_optional = required.clone();
         let used: Vec<&Source> = sources
@@ -79,7 +78,7 @@ pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Sugg
                 is_used
             })
             .collect();
-        // More filled fields describe the data better; each missing one costs little.
+        // A class with more filled fields describes the data better; each missing field reduces the score slightly.
         let score = share * (1.0 + 0.25 * filled as f64) - 0.01 * (class.fields.len() - filled) as f64;
         let fields = map_from(class, &sources);
         out.push((score, Suggestion { class: class.class.to_owned(), why: why(&used, share), share, fields }));
@@ -92,7 +91,7 @@ pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Sugg
     out
 }
 
-/// Returns a field map for a class of the library, as far as the parts allow; fields without a source are left out.
+/// Returns a field map for a class of the library, as far as the parts allow. Fields without a source are omitted.
 pub fn field_map_for(class: &str, facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<FieldExpr> {
     let Some(class) = super::classes::resolve(class).ok().and_then(|c| c.known) else { return Vec::new() };
     let sources: Vec<_> = class.fields.iter().map(|f| source_for(f.name, f.field_type, facts, samples)).collect();
@@ -116,13 +115,14 @@ fn why(used: &[&Source], share: f64) -> String {
     format!("{} in {} % of samples", words.join(" + "), percent(share))
 }
 
-/// Whether two fields have the same expression, in which case one of them is not what the class means.
+/// Whether two fields have the same expression, so that at least one of them has the wrong meaning.
 fn reuses_a_part(sources: &[Option<Source>]) -> bool {
     let exprs: Vec<&str> = sources.iter().flatten().map(|s| s.expr.as_str()).collect();
     exprs.iter().collect::<BTreeSet<_>>().len() < exprs.len()
 }
 
-/// Whether the class is distinguishable: classes that any picture with a text would fit are proposed only with a field of their own.
+/// Whether the sources are specific to the class. Classes that fit any picture with a text are only proposed if one of their own fields has
+/// a source.
 fn is_distinguished(class: &SampleType, sources: &[Option<Source>]) -> bool {
     let has = |name: &str| class.fields.iter().zip(sources).any(|(f, s)| f.name == name && s.is_some());
     match class.class {
@@ -141,7 +141,7 @@ fn is_plain_text(source: &Option<Source>) -> bool {
     source.as_ref().is_some_and(|s| !s.expr.contains('['))
 }
 
-/// Returns JSON keys that may mean a field, the likeliest first.
+/// Returns JSON keys that may contain a field, most likely first.
 fn keys_for(field: &str) -> &'static [&'static str] {
     match field {
         "caption" => &["caption", "text", "description", "alt", "title", "captions"],
@@ -201,13 +201,13 @@ fn is_extra_picture(part: &str) -> bool {
     ["mask", "seg", "depth", "thumb", "label"].iter().any(|extra| first.starts_with(extra))
 }
 
-/// Whether a part is a text for a field: `txt` for any text field; `question.txt` only for the field that it names.
+/// Whether a part is a text for a field: `txt` for any text field; `question.txt` only for the field `question`.
 fn is_text_for(field: &str, part: &str) -> bool {
     let stem = part.rsplit_once('.').map(|(stem, _)| stem);
     part_class(part) == PartClass::Text && stem.is_none_or(|stem| keys_for(field).contains(&stem) || stem == field)
 }
 
-/// Returns a part named like the field: `answers.json`, `words_boxes.npy`.
+/// Returns a part with the name of the field: `answers.json`, `words_boxes.npy`.
 fn own_part(field: &str, field_type: FieldType, facts: &DatasetFacts) -> Option<Source> {
     let wanted = |part: &str| match field_type {
         FieldType::Tensor | FieldType::TensorList => matches!(part_class(part), PartClass::Array | PartClass::Json),
@@ -226,7 +226,7 @@ fn parts_source(facts: &DatasetFacts, wanted: &dyn Fn(&str) -> bool) -> Option<S
         .filter(|(_, share)| *share > 0.0)
         .collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-    // Parts of the same sample are different things, not alternatives: keep the most frequent one.
+    // Parts of the same sample are not alternatives, so only the most frequent one is used.
     let mut total = 0.0;
     parts.retain(|(_, share)| {
         let fits = total + share <= 1.0 + 1e-9;
@@ -241,14 +241,15 @@ fn parts_source(facts: &DatasetFacts, wanted: &dyn Fn(&str) -> bool) -> Option<S
     Some(Source { expr: names.join(","), words: names.join(" or "), share: total, parts: usable })
 }
 
-/// Returns a location in a JSON part that exists in the given samples and whose value suits the field: the likeliest key, directly, one
-/// level below it (`[caption][long]`), or inside one map (`[meta][caption]`). Of several locations the one that most samples have.
+/// Returns a location in a JSON part that exists in the given samples and has a suitable value: the most likely key, at the top level, one
+/// level below it (`[caption][long]`), or inside one map (`[meta][caption]`). Of several locations, returns the one in most samples.
 fn json_source(field: &str, field_type: FieldType, facts: &DatasetFacts, samples: &[DecodedSample]) -> Option<Source> {
     let parts =
         facts.parts.keys().filter(|name| part_class(name) == PartClass::Json && !name.contains([',', '[', ']']));
     for part in parts {
         for key in keys_for(field) {
-            // Paths with their number of samples in the order of discovery, so that equal shares keep the order of the document.
+            // Paths with their number of samples, in the order of discovery, so that paths with equal shares keep the order of the
+            // document.
             let mut ways: Vec<(String, usize)> = Vec::new();
             for map in samples.iter().filter_map(|sample| as_map(sample.part(part))) {
                 for way in paths_to(map, key, field_type) {
@@ -313,13 +314,13 @@ fn is_of_type(value: &serde_json::Value, field_type: FieldType) -> bool {
 /// A proposed division of shards, with the reason.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SplitSuggestion {
-    /// The answer.
+    /// The proposed answer.
     pub splits: SplitPlan,
     /// The reason in words.
     pub why: String,
 }
 
-/// Returns divisions of the shards, the best first: patterns when the names indicate splits, and a ratio that leaves no split empty.
+/// Returns proposed divisions of the shards, best first: patterns if the names indicate splits, and a ratio that leaves no split empty.
 pub fn splits(facts: &DatasetFacts) -> Vec<SplitSuggestion> {
     let mut out = Vec::new();
     if let Some((patterns, why)) = patterns_from_names(&facts.shards) {
@@ -344,7 +345,7 @@ const FIELD_NAMES: [(&str, &[&str]); 3] = [
     ("test", &["test", "testing", "tst"]),
 ];
 
-/// Returns patterns from folders or prefixes that are named like splits; `None` unless at least two splits are found.
+/// Returns patterns from folders or prefixes with the names of splits; `None` unless at least two splits are found.
 fn patterns_from_names(shards: &[ShardFacts]) -> Option<(Vec<SplitPattern>, String)> {
     let mut prefixes: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     for shard in shards {
@@ -375,7 +376,7 @@ fn patterns_from_names(shards: &[ShardFacts]) -> Option<(Vec<SplitPattern>, Stri
     Some((patterns, format!("shards are named {}{left}", names.join(", "))))
 }
 
-/// Returns the split that a name indicates, and the name up to and including that word and its separator.
+/// Returns the split that a name indicates, and the prefix of the name up to that word and its separator.
 fn split_of(name: &str) -> Option<(usize, String)> {
     let mut start = 0;
     let bytes = name.as_bytes();

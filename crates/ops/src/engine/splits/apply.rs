@@ -15,11 +15,11 @@ use gristmill_pycompat::braces;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Names that are reported individually; more are counted.
+/// Limit of names that are reported individually; further names are counted.
 const MAX_NAMED: usize = 5;
 
 impl SplitEditor {
-    /// Applies an edit; returns whether anything changed.
+    /// Applies an edit. Returns whether it changed anything.
     pub(super) fn run(&mut self, edit: &Edit, applied: &mut EditResult) -> Outcome<bool> {
         let changed = match edit {
             Edit::MoveShards { shards, to } => self.move_shards(shards, to.as_deref(), applied)?,
@@ -59,7 +59,7 @@ impl SplitEditor {
             Edit::SetNote { index, note } => self.set_note(*index, note.as_deref(), applied)?,
             Edit::ReplaceText { text } => self.replace_text(text, applied)?,
             Edit::Many { title, edits } => match removals(edits) {
-                // One pass over the list for all of them: one by one, thousands would take minutes.
+                // Removes all items in one pass over the list; removing thousands one by one would take minutes.
                 Some(changes) => {
                     for change in &changes {
                         self.exclude_at(change.at)?;
@@ -252,7 +252,7 @@ impl SplitEditor {
         changes
     }
 
-    /// Returns the changes that add shards to a split's list: in order where the list is in order, otherwise at its end.
+    /// Returns the changes that add shards to a split's list: at their sorted positions if the list is sorted, otherwise at its end.
     fn arrivals(
         &self,
         split: usize,
@@ -334,7 +334,7 @@ impl SplitEditor {
         Ok(true)
     }
 
-    /// Returns the item in the form to be written. A name that is not an expression, or whose braces belong to the name, is escaped.
+    /// Returns the item in the form in which it is written. A name that is not an expression, or that contains literal braces, is escaped.
     fn understood(&self, item: &ExcludeItem) -> Outcome<(Arc<str>, Option<Arc<str>>)> {
         let text = item.item.as_str();
         let is_one_line = !text.chars().any(|c| matches!(c, '\n' | '\r'));
@@ -420,7 +420,7 @@ impl SplitEditor {
     }
 }
 
-/// Returns the changes of several edits that all remove an exclude, from the end of the list on; `None` for any other edits.
+/// Returns the changes of edits that all remove an exclude, from the end of the list to the start; `None` if there are other edits.
 fn removals(edits: &[Edit]) -> Option<Vec<ListEdit<NewItem>>> {
     let mut positions = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -432,7 +432,7 @@ fn removals(edits: &[Edit]) -> Option<Vec<ListEdit<NewItem>>> {
     is_from_the_end.then(|| positions.into_iter().rev().map(change).collect())
 }
 
-/// Returns the items for these names, in order; numbered runs become ranges.
+/// Returns the items for these names, in order; consecutive numbers become ranges.
 fn items_of<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Arc<str>> {
     let escaped: Vec<String> = names.map(|name| exclude_item(name, None)).collect();
     collapse(&escaped).into_iter().map(Arc::from).collect()

@@ -1,11 +1,11 @@
 //! Brings splits to a ratio of samples by moving few shards.
 //!
-//! Shards that are excluded as a whole, or in no split, are ignored. The target of each named split is its part of the samples of all named
-//! splits. As long as it brings the splits closer to their targets, the largest fitting shard is moved from the split with the greatest
-//! excess to the one with the greatest deficit, so that few moves suffice. A shard fits if its move brings the two splits closer to their
-//! targets; among shards of equal size the last of the list is moved, so that ranges remain whole. With shards of equal size no smaller
-//! number of moves reaches as good a result. Finally shards are exchanged in pairs while that still corrects more than a thousandth of all
-//! samples. The last shard of a split with a target above 0 is never moved.
+//! Shards that are excluded as a whole, or in no split, are ignored. The target of each named split is its share of the samples of all
+//! named splits. The largest suitable shard is moved from the split with the greatest excess to the split with the greatest deficit, so
+//! that few moves are needed. A shard is suitable if its move brings the two splits closer to their targets. Among shards of equal size,
+//! the last of the list is moved, so that ranges are not split. With shards of equal size, no smaller number of moves gives an equally good
+//! result. Finally, shards are exchanged in pairs as long as an exchange corrects more than a thousandth of all samples. The last shard of
+//! a split with a target above 0 is never moved.
 
 use super::edit::Edit;
 use super::editor::SplitEditor;
@@ -13,10 +13,10 @@ use gristmill_core::{Failure, Outcome, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The least part of all samples that an exchange must correct.
+/// Minimum share of all samples that an exchange must correct.
 const MIN_EXCHANGE_GAIN: f64 = 0.001;
 
-/// A proposal of moves.
+/// A proposal for moving shards.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Balance {
     /// The moves, in the order of `.info.json`.
@@ -31,11 +31,11 @@ pub struct Balance {
 pub struct BalanceMove {
     /// The name of the shard.
     pub shard: Arc<str>,
-    /// The number of its samples.
+    /// Number of samples of the shard.
     pub samples: u64,
-    /// The split that it is moved from.
+    /// The current split of the shard.
     pub from: Arc<str>,
-    /// The split that it is moved to.
+    /// The new split of the shard.
     pub to: Arc<str>,
 }
 
@@ -44,22 +44,22 @@ pub struct BalanceMove {
 pub struct BalanceShare {
     /// The name of the split.
     pub name: Arc<str>,
-    /// The target part of the samples, 0 to 1.
+    /// The target share of the samples, from 0 to 1.
     pub target_part: f64,
     /// The number of samples before the moves.
     pub samples_before: u64,
     /// The number of samples after the moves.
     pub samples_after: u64,
-    /// The part of the samples before the moves, 0 to 1.
+    /// Share of the samples before the moves, from 0 to 1.
     pub before: f64,
-    /// The part of the samples after the moves, 0 to 1.
+    /// Share of the samples after the moves, from 0 to 1.
     pub after: f64,
-    /// Whether the split does not exist yet and is added.
+    /// Whether the split does not exist yet and will be added.
     pub is_new: bool,
 }
 
 impl Balance {
-    /// Returns the moves as one edit; `None` when there are none.
+    /// Returns the moves as one edit; `None` if there are no moves.
     pub fn edit(&self) -> Option<Edit> {
         let mut edits: Vec<Edit> = Vec::new();
         for share in self.shares.iter().filter(|share| share.is_new) {
@@ -115,12 +115,12 @@ pub fn parse_ratios(editor: &SplitEditor, text: &str) -> Outcome<Vec<(Arc<str>, 
     Ok(ratios)
 }
 
-/// One split during the computation.
+/// A split and its movable shards during the computation.
 struct SplitBalance {
     name: Arc<str>,
     wanted: f64,
     samples: u64,
-    /// (samples, position in the data set) of the shards that may be moved.
+    /// The shards that may be moved: number of samples and position in the data set.
     shards: BTreeSet<WeightedShard>,
 }
 
@@ -129,8 +129,8 @@ impl SplitBalance {
         self.samples as f64 - self.wanted
     }
 
-    /// Whether a shard can be moved away: the last one of a split with a target above 0 cannot, however far that leaves the split from its
-    /// target, since a trainer that requests an empty split fails.
+    /// Whether a shard can be moved to another split. The last shard of a split with a target above 0 must stay, because a trainer that
+    /// requests an empty split fails.
     fn has_excess(&self) -> bool {
         let is_last = self.shards.len() == 1 && self.shards.first().is_some_and(|shard| shard.0 == self.samples);
         let keeps_it = is_last && self.wanted > 0.0;
@@ -138,8 +138,8 @@ impl SplitBalance {
     }
 }
 
-/// Returns the moves of whole shards that bring the splits to the ratio of samples. Negative and infinite ratios count as 0; the name of a
-/// split that does not exist is a split to be added. A shard in two of the splits is not moved.
+/// Returns the moves of whole shards that bring the splits to the ratio of samples. Negative and infinite ratios count as 0. A split in
+/// `ratios` that does not exist will be added. A shard that is in two of the splits is not moved.
 pub fn balance(editor: &SplitEditor, ratios: &[(Arc<str>, f64)]) -> Balance {
     let ratio = |value: f64| if value.is_finite() { value.max(0.0) } else { 0.0 };
     let sum: f64 = ratios.iter().map(|(_, value)| ratio(*value)).sum();
@@ -215,7 +215,7 @@ fn transfer(
     placed.entry(shard.1).and_modify(|(_, now)| *now = to).or_insert((from, to));
 }
 
-/// Returns the two sides that are farthest from their targets, in opposite directions, among those that can give.
+/// Returns the two splits that are farthest from their targets, in opposite directions, among those that can give a shard.
 fn extremes(sides: &[SplitBalance], can_give: impl Fn(&SplitBalance) -> bool) -> Option<(usize, usize)> {
     let order = |(_, a): &(usize, &SplitBalance), (_, b): &(usize, &SplitBalance)| a.excess().total_cmp(&b.excess());
     let (from, most) = sides.iter().enumerate().filter(|(_, side)| can_give(side)).max_by(order)?;
@@ -223,14 +223,14 @@ fn extremes(sides: &[SplitBalance], can_give: impl Fn(&SplitBalance) -> bool) ->
     (most.excess() > 0.0 && least.excess() < 0.0).then_some((from, to))
 }
 
-/// A shard of a side: its number of samples, and its position in the index.
+/// A shard of a split: its number of samples, and its position in the index.
 type WeightedShard = (u64, u32);
-/// The shard that is given and the one that is received.
+/// The shards that are given and received in an exchange.
 type Pair = (WeightedShard, WeightedShard);
-/// The two sides, and the shards that they exchange.
+/// The positions of two splits, and the shards that they exchange.
 type ShardExchange = (usize, usize, WeightedShard, WeightedShard);
 
-/// Returns the shard whose move brings the two farthest sides closest to their targets, if any does.
+/// Returns the shard whose move brings the two farthest splits closest to their targets, if there is one.
 fn best_move(sides: &[SplitBalance]) -> Option<(usize, usize, WeightedShard)> {
     let (from, to) = extremes(sides, SplitBalance::has_excess)?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);
@@ -243,7 +243,7 @@ fn best_move(sides: &[SplitBalance]) -> Option<(usize, usize, WeightedShard)> {
     (off(best.0 as f64) < off(0.0)).then_some((from, to, *best))
 }
 
-/// Returns two shards whose exchange brings the two farthest sides closer to their targets, if the gain is large enough.
+/// Returns two shards whose exchange brings the two farthest splits closer to their targets, if the gain is large enough.
 fn best_exchange(sides: &[SplitBalance], all: u64) -> Option<ShardExchange> {
     let (from, to) = extremes(sides, |side| !side.shards.is_empty())?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);

@@ -1,4 +1,4 @@
-//! Checks by the index whether individually excluded samples exist.
+//! Looks up in the index whether individually excluded samples exist.
 
 use super::editor::SplitEditor;
 use super::shards::{expanded, is_plain, Shards};
@@ -14,12 +14,12 @@ use std::sync::Arc;
 /// The result of a check; see [`SplitEditor::take_checked`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckedItems {
-    /// For each item, how many of its names exist.
+    /// Number of existing names of each item.
     pub found: HashMap<Arc<str>, u64>,
 }
 
-/// Looks up excludes in `index.sqlite`: for each item, how many of the shards and samples it names exist. Reads from storage, so it must
-/// run on a worker; pass the result to [`SplitEditor::take_checked`].
+/// Looks up excludes in `index.sqlite`. Returns for each item how many of its shards and samples exist. Reads from storage, so it must run
+/// on a worker. The result must be passed to [`SplitEditor::take_checked`].
 pub fn check_items(root: &Path, items: &[Arc<str>], cancel: &Cancel) -> Outcome<CheckedItems> {
     let shards = Shards::new(Info::read(root)?.map(|info| info.shard_counts).unwrap_or_default());
     let mut tables = Tables::open(&layout::in_nv_meta(root, layout::INDEX_SQLITE))?;
@@ -57,7 +57,7 @@ impl Index {
         match self.tables.sample_by_key(key)? {
             None => Ok(false),
             Some(sample) if sample.tar_file_id == id => Ok(true),
-            // Only one of several samples with the same key has a row; the others are in training unless excluded.
+            // Only one of several samples with the same key has a row, but the others are used in training unless they are excluded, too.
             Some(_) => Ok(self.partial()?.contains(&id)),
         }
     }
@@ -74,26 +74,26 @@ impl Index {
 }
 
 impl SplitEditor {
-    /// Returns the excludes that were not looked up yet.
+    /// Returns the excludes that have not been looked up yet.
     pub fn unchecked_items(&self) -> Vec<Arc<str>> {
         let views = self.excludes().iter().filter(|view| view.matches == super::Matches::Unknown);
         views.map(|view| Arc::clone(&view.item)).collect()
     }
 
-    /// Takes over the lookups of a copy of this editor, made from the same file; for long lists, so that they can be looked up in the
-    /// background. Returns whether that was possible; otherwise the items must be looked up again.
+    /// Takes the lookups of a copy of this editor that was made from the same file, so that long lists can be looked up in the background.
+    /// Returns whether this was possible; otherwise, the items must be looked up again.
     pub fn take_learned(&mut self, learned: Self) -> bool {
         if !Arc::ptr_eq(&self.base, &learned.base) {
             return false;
         }
         self.views = learned.views;
-        // Only the few changes made in the meantime are processed.
+        // Only the changes made since the copy are processed.
         self.refresh();
         self.touched();
         true
     }
 
-    /// Takes over the result of [`check_items`].
+    /// Adds the result of [`check_items`].
     pub fn take_checked(&mut self, checked: CheckedItems) {
         if !checked.found.is_empty() {
             self.views.add_lookups(checked.found);

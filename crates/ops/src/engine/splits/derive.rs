@@ -1,4 +1,4 @@
-//! Derives the views from the text, and updates them after a change: only what changed is processed.
+//! Derives the views from the text, and updates them after a change without processing unchanged parts again.
 
 use super::editor::FileBase;
 use super::shards::{exclude_view, expanded, is_plain, Shards};
@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The views, and the state of the text that they were made from.
+/// The views, and the state of the text from which they were derived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Views {
     splits: Vec<SplitView>,
     loose: SplitView,
-    /// Stored in chunks, like the items: a copy held by a worker must not make the next change copy all of them.
+    /// Stored in chunks, like the items, so that a change does not copy the whole list while a worker holds a copy.
     excludes: SharedList<ExcludeView>,
     totals: ExcludeTotals,
     previous_splits: Vec<SplitEntry>,
@@ -22,7 +22,7 @@ pub(super) struct Views {
     excluded: Arc<Vec<u32>>,
     /// For each shard, the number of splits that contain it.
     homes: Vec<u32>,
-    /// The result of lookups: for each item, how many of its names exist.
+    /// Results of lookups: the number of existing names of each item.
     checked: Arc<HashMap<Arc<str>, u64>>,
 }
 
@@ -58,7 +58,7 @@ impl Views {
         self.update(doc, shards, Some(base), false);
     }
 
-    /// Takes over the result of lookups.
+    /// Adds results of lookups.
     pub(super) fn add_lookups(&mut self, found: HashMap<Arc<str>, u64>) {
         let (totals, is_open) = (&mut self.totals, |view: &ExcludeView| view.matches == Matches::Unknown);
         let learned = |view: &ExcludeView| is_open(view) && found.contains_key(&view.item);
@@ -74,7 +74,7 @@ impl Views {
         }
     }
 
-    /// Updates the views. Without a base nothing is new or moved.
+    /// Updates the views. Without a base, no split or exclude is marked as new, and no shard as moved.
     fn update(&mut self, doc: &SplitDoc, shards: &Shards, base: Option<&FileBase>, is_first: bool) {
         let excluded_changed = self.update_excludes(doc.excludes(), shards, base);
         let mut old: HashMap<u32, (SplitEntry, SplitView)> = std::mem::take(&mut self.previous_splits)
@@ -108,7 +108,7 @@ impl Views {
         self.update_shares();
     }
 
-    /// Updates the excludes; returns whether the set of shards excluded as a whole changed.
+    /// Updates the excludes. Returns whether the set of shards excluded as a whole has changed.
     fn update_excludes(&mut self, items: &SharedList<Item>, shards: &Shards, base: Option<&FileBase>) -> bool {
         if self.previous_excludes.is_same(items) {
             return false;
@@ -214,7 +214,7 @@ impl Views {
     }
 }
 
-/// Takes over the result of the item's lookup.
+/// Sets the result of the item's lookup.
 fn resolve_excludes(view: &mut ExcludeView, checked: &HashMap<Arc<str>, u64>) {
     if view.matches != Matches::Unknown {
         return;

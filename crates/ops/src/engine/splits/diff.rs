@@ -5,26 +5,26 @@ use serde::Serialize;
 use similar::{capture_diff_slices_deadline, group_diff_ops, Algorithm, DiffTag};
 use std::time::{Duration, Instant};
 
-/// Unchanged lines around a change.
+/// Number of unchanged lines around a change.
 const CONTEXT: usize = 3;
-/// The most lines; more are only counted.
+/// Limit of lines in a diff; further lines are only counted.
 const MAX_LINES: usize = 5_000;
-/// The time limit for finding the smallest set of changes; after it a larger one is used.
+/// Time limit for finding the smallest set of changes, after which a larger set is accepted.
 const MINIMAL_DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// The kind of a line of a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiffKind {
-    /// In both texts, shown as context.
+    /// A line of both texts, shown as context.
     Context,
-    /// Only in the old text.
+    /// A line of the old text only.
     Removed,
-    /// Only in the new text.
+    /// A line of the new text only.
     Added,
-    /// Lines of both texts are left out here.
+    /// Placeholder for omitted lines that both texts contain.
     Gap,
-    /// This number of further lines of the diff is not shown.
+    /// Number of further lines of the diff that are not shown.
     More(u64),
 }
 
@@ -33,16 +33,16 @@ pub enum DiffKind {
 pub struct DiffLine {
     /// The kind of line.
     pub kind: DiffKind,
-    /// Number in the old text, counted from 1; `None` when it is not in that text.
+    /// Line number in the old text, counted from 1; `None` if the line is not in that text.
     pub old: Option<u32>,
-    /// Number in the new text, counted from 1; `None` when it is not in that text.
+    /// Line number in the new text, counted from 1; `None` if the line is not in that text.
     pub new: Option<u32>,
     /// The line without its line ending; raw.
     pub text: String,
 }
 
 impl DiffLine {
-    /// Returns the sign of the line: `-`, `+`, a space, or `…`.
+    /// Returns the marker of the line: `-`, `+`, a space, or `…`.
     pub fn sign(&self) -> char {
         match self.kind {
             DiffKind::Context => ' ',
@@ -54,8 +54,8 @@ impl DiffLine {
 }
 
 impl SplitEditor {
-    /// Compares the text to be written with the one that was opened: unified, with three lines around each change; at most some thousand
-    /// lines, the rest counted in the last one.
+    /// Compares the text to be written with the text that was opened. The result is a unified diff with three lines around each change and
+    /// at most a few thousand lines; the last one contains the number of further lines.
     pub fn diff(&self) -> Vec<DiffLine> {
         let old = String::from_utf8_lossy(self.base_bytes());
         if self.pending() == 0 {
@@ -65,14 +65,14 @@ impl SplitEditor {
     }
 }
 
-/// Returns the lines in which `new` differs from `old`, in the format of [`SplitEditor::diff`]. Line endings count.
+/// Returns the lines in which `new` differs from `old`, in the format of [`SplitEditor::diff`]. Different line endings are differences.
 pub fn diff_of(old: &str, new: &str) -> Vec<DiffLine> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
     let same = |(a, b): &(&&str, &&str)| a == b;
     let front = old.iter().zip(&new).take_while(same).count();
     let most = old.len().min(new.len()) - front;
     let back = old.iter().rev().zip(new.iter().rev()).take(most).take_while(same).count();
-    // Common lines next to the changes are kept as context.
+    // Common lines next to a change are kept as context.
     let from = front.saturating_sub(CONTEXT);
     let keep = back.saturating_sub(CONTEXT);
     let (a, b) =

@@ -1,11 +1,11 @@
-//! Edits of splits and excludes as values, which a draft saves and a command makes.
+//! Edits of splits and excludes as values, for drafts and commands.
 
 use crate::engine::outputs::exclude_item;
 use gristmill_core::text::count;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One change. Names of shards are those of `.info.json`, not escaped.
+/// One change. Names of shards are those in `.info.json`, not escaped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Edit {
@@ -20,20 +20,20 @@ pub enum Edit {
     },
     /// Adds an empty split.
     AddSplit {
-        /// The split's name.
+        /// Name of the new split.
         name: String,
     },
     /// Renames a split.
     RenameSplit {
-        /// The current name.
+        /// Current name of the split.
         #[serde(with = "name")]
         from: Arc<str>,
-        /// The new name.
+        /// New name of the split.
         to: String,
     },
-    /// Removes a split; its shards are then in no split.
+    /// Removes a split. Its shards are then in no split.
     RemoveSplit {
-        /// The split's name.
+        /// Name of the split.
         #[serde(with = "name")]
         name: Arc<str>,
     },
@@ -42,23 +42,23 @@ pub enum Edit {
         /// The excludes to add.
         items: Vec<ExcludeItem>,
     },
-    /// Removes one shard, or one sample, from all excludes that contain it; a brace range is split if necessary.
+    /// Removes a shard or a sample from all excludes that contain it. A brace range is divided if necessary.
     Include {
-        /// The shard.
+        /// Name of the shard.
         #[serde(with = "name")]
         shard: Arc<str>,
         /// The key of the sample; `None` means the shard as a whole.
         #[serde(with = "perhaps")]
         key: Option<Arc<str>>,
     },
-    /// Removes an exclude, whatever it names.
+    /// Removes an exclude by its position.
     RemoveItem {
         /// Position of the exclude, from 0.
         index: usize,
     },
     /// Removes the first exclude with this text.
     RemoveExclude {
-        /// The text in the file, quotes resolved.
+        /// The text in the file, after quotes are resolved.
         item: String,
     },
     /// Sets or removes the note of an exclude.
@@ -68,14 +68,14 @@ pub enum Edit {
         /// The note, on one line; `None` removes it.
         note: Option<String>,
     },
-    /// Replaces the whole text, after it was edited as text.
+    /// Replaces the whole text, after the user edited it as text.
     ReplaceText {
         /// The new text.
         text: String,
     },
-    /// Several edits that are one step of undo.
+    /// Several edits that are undone together.
     Many {
-        /// A description of all of them: `balance 8,1,1`.
+        /// A description of the combined edit: `balance 8,1,1`.
         title: String,
         /// The edits, in order.
         edits: Vec<Edit>,
@@ -90,7 +90,7 @@ pub struct ExcludeItem {
     /// How the text is interpreted.
     #[serde(default)]
     pub meaning: Meaning,
-    /// The reason; written as a comment.
+    /// Reason for the exclude; written as a comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -99,10 +99,10 @@ pub struct ExcludeItem {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Meaning {
-    /// As the user typed it: braces are ranges and a backslash escapes, unless it can only be a name.
+    /// As typed by the user: braces are ranges and a backslash escapes the next character, unless the text can only be a name.
     #[default]
     Typed,
-    /// One name of the index, its braces and backslashes escaped already. It is written unchanged, and never interpreted as a range.
+    /// One name of the index whose braces and backslashes are already escaped. It is written unchanged, and never interpreted as a range.
     Escaped,
 }
 
@@ -115,15 +115,15 @@ impl ExcludeItem {
     pub fn shard(shard: &str) -> Self {
         Self::escaped(exclude_item(shard, None))
     }
-    /// Creates an exclude of one name whose braces and backslashes are escaped, as `engine::outputs::exclude_item` returns it.
+    /// Creates an exclude from a name whose braces and backslashes are escaped, as returned by `engine::outputs::exclude_item`.
     pub fn escaped(item: impl Into<String>) -> Self {
         Self { item: item.into(), meaning: Meaning::Escaped, note: None }
     }
-    /// Creates an exclude as the user wrote it; braces are ranges.
+    /// Creates an exclude from text written by the user, in which braces are ranges.
     pub fn written(item: impl Into<String>) -> Self {
         Self { item: item.into(), meaning: Meaning::Typed, note: None }
     }
-    /// Adds a note; an empty one is ignored.
+    /// Sets the note, unless it is empty.
     #[must_use]
     pub fn with_note(mut self, note: Option<String>) -> Self {
         self.note = note.filter(|note| !note.trim().is_empty());
@@ -132,7 +132,7 @@ impl ExcludeItem {
 }
 
 impl Edit {
-    /// Returns a description, for lists of changes and for undo. Raw; must be escaped before it is shown.
+    /// Returns a description for lists of changes and for undo. Raw.
     pub fn title(&self) -> String {
         match self {
             Self::MoveShards { shards, to } => {

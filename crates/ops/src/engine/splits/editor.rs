@@ -54,7 +54,7 @@ impl FileBase {
     }
 }
 
-/// One step of undo.
+/// An edit that can be undone.
 #[derive(Clone, Debug)]
 struct Step {
     edit: Edit,
@@ -62,25 +62,25 @@ struct Step {
     after: SplitDoc,
 }
 
-/// Edits that are not written yet, to be saved in the state folder.
+/// Unwritten edits, to be saved in the state folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
-    /// The hash of the file that the edits were made on, see [`SplitEditor::base_hash`].
+    /// The hash of the file to which the edits apply, see [`SplitEditor::base_hash`].
     pub base: String,
     /// The edits in order.
     pub edits: Vec<Edit>,
 }
 
-/// An edit that could not be applied again, with the reason.
+/// An edit that could not be reapplied, with the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RejectedEdit {
-    /// The edit.
+    /// The edit that was rejected.
     pub edit: Edit,
-    /// The reason.
+    /// Reason why the edit could not be reapplied.
     pub failure: Failure,
 }
 
-/// The splits and excludes of one data set, in memory. It writes nothing; see `job::splits`.
+/// The splits and excludes of one data set, in memory. Files are written by `job::splits`.
 #[derive(Clone, Debug)]
 pub struct SplitEditor {
     root: PathBuf,
@@ -96,9 +96,10 @@ pub struct SplitEditor {
 }
 
 impl SplitEditor {
-    /// Opens the splits of a prepared data set: `.nv-meta/split.yaml`, else `split.json`, or the file `config` in `.nv-meta`.
+    /// Opens the splits of a prepared data set: the file `config` in `.nv-meta` if it is given, otherwise `.nv-meta/split.yaml` or
+    /// `split.json`.
     ///
-    /// A `split.json` can be viewed; every edit of it is refused with a hint.
+    /// A `split.json` can only be viewed; every edit is refused with a hint.
     pub fn open(root: &Path, config: Option<&str>) -> Outcome<Self> {
         let info = Info::read(root)?.ok_or_else(|| {
             Failure::data(OPENING, "the data set is not prepared")
@@ -116,8 +117,8 @@ impl SplitEditor {
         Self::from_bytes(root, &path, bytes, info.shard_counts)
     }
 
-    /// Creates the editor from the bytes of a file, for a data set with these shards and counts. `path` names the file in messages and when
-    /// it is written; a name that ends in `.json` makes the editor read-only.
+    /// Creates the editor from the bytes of a file, for a data set with these shards and counts. `path` names the file in messages and for
+    /// writing; if it ends in `.json`, the editor is read-only.
     pub fn from_bytes(root: &Path, path: &Path, bytes: Vec<u8>, shard_counts: Vec<(String, u64)>) -> Outcome<Self> {
         let text = std::str::from_utf8(&bytes).map_err(|error| {
             let at = error.valid_up_to() as u64;
@@ -178,7 +179,7 @@ impl SplitEditor {
     pub fn excludes(&self) -> &SharedList<ExcludeView> {
         self.views.excludes()
     }
-    /// Returns the totals of the excludes; they are kept up to date, not counted again.
+    /// Returns the totals of the excludes, which are updated with each change.
     pub fn totals(&self) -> ExcludeTotals {
         self.views.totals()
     }
@@ -186,11 +187,11 @@ impl SplitEditor {
     pub fn is_shard_excluded(&self, id: u32) -> bool {
         self.views.is_excluded(id)
     }
-    /// Returns the number of edits that are not written yet.
+    /// Returns the number of unwritten edits.
     pub fn pending(&self) -> usize {
         self.undo.len()
     }
-    /// Returns a number that changes with every edit, undo and redo, and when [`take_checked`](Self::take_checked) added something.
+    /// Returns a number that changes with every edit, undo and redo, and when [`take_checked`](Self::take_checked) adds results.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -198,7 +199,7 @@ impl SplitEditor {
     pub fn base_bytes(&self) -> &[u8] {
         &self.base.bytes
     }
-    /// Returns the hash of those bytes.
+    /// Returns the hash of the base bytes.
     pub fn base_hash(&self) -> String {
         self.base.hash.clone()
     }
@@ -207,7 +208,7 @@ impl SplitEditor {
         problems::all(self)
     }
 
-    /// Applies one edit. After an error nothing is changed. An edit without effect is not a step of undo.
+    /// Applies one edit. After an error, the editor is unchanged. An edit without effect cannot be undone.
     pub fn apply(&mut self, edit: Edit) -> Outcome<EditResult> {
         if self.is_json {
             return Err(Failure::usage("editing the splits", "they are in a split.json, which is only shown")
@@ -248,7 +249,7 @@ impl SplitEditor {
         Some(title)
     }
 
-    /// Applies the edit again that was undone last, and returns its description.
+    /// Applies the last undone edit again, and returns its description.
     pub fn redo(&mut self) -> Option<String> {
         let step = self.redo.pop()?;
         self.set_doc(step.after.clone());
@@ -258,7 +259,7 @@ impl SplitEditor {
         Some(title)
     }
 
-    /// Returns the edits that are not written yet, oldest first.
+    /// Returns the unwritten edits, oldest first.
     pub fn log(&self) -> Vec<Edit> {
         self.undo.iter().map(|step| step.edit.clone()).collect()
     }
@@ -273,19 +274,19 @@ impl SplitEditor {
         self.redo.last().map(|step| &step.edit)
     }
 
-    /// Returns the unwritten edits to be saved; `None` when there are none.
+    /// Returns the unwritten edits for saving; `None` if there are none.
     pub fn draft(&self) -> Option<Draft> {
         (self.pending() > 0).then(|| Draft { base: self.base_hash(), edits: self.log() })
     }
 
-    /// Applies edits again; returns those that could not be applied.
+    /// Reapplies edits. Returns those that could not be applied.
     pub fn replay(&mut self, edits: &[Edit]) -> Vec<RejectedEdit> {
         let tried = edits.iter().map(|edit| (edit, self.apply(edit.clone())));
         tried.filter_map(|(edit, result)| Some(RejectedEdit { edit: edit.clone(), failure: result.err()? })).collect()
     }
 
-    /// Applies the edits of this editor again to `theirs`, another version of the same file. An edit that names an exclude by its position
-    /// is applied to the same item there. An edit of the whole text cannot be applied again.
+    /// Reapplies the edits of this editor to `theirs`, another version of the same file. An edit that identifies an exclude by its position
+    /// is applied to the same item there. An edit of the whole text cannot be reapplied.
     pub fn reapply_on(&self, theirs: &mut Self) -> Vec<RejectedEdit> {
         let mut not_applied = Vec::new();
         let mut mine = self.clone();
@@ -299,7 +300,7 @@ impl SplitEditor {
         not_applied
     }
 
-    /// Returns the same edit for another version of the file; applies the parts of an [`Edit::Many`] one by one.
+    /// Returns the edit for another version of the file. The parts of an [`Edit::Many`] are applied one by one.
     fn translated(&mut self, edit: &Edit, theirs: &Self) -> Outcome<Edit> {
         let same_item = |index: usize| {
             let gone = |what: String| Failure::data(words::ACTIVITY, what);
@@ -332,7 +333,7 @@ impl SplitEditor {
         })
     }
 
-    /// Returns the bytes to be written. They are parsed again, and must have the meaning that the edits intend.
+    /// Returns the bytes to write. They are parsed again, and must have the intended meaning.
     pub fn text(&self) -> Outcome<Vec<u8>> {
         if self.pending() == 0 {
             return Ok(self.base.bytes.clone());
@@ -342,7 +343,7 @@ impl SplitEditor {
         Ok(text.into_bytes())
     }
 
-    /// Must be called after the text was written: nothing is pending, new or moved afterwards.
+    /// Sets the written bytes as the new base: after this, no edit is pending, and nothing is marked as new or moved.
     pub fn written(&mut self, bytes: Vec<u8>) {
         self.base = Arc::new(FileBase::new(bytes, &self.doc, &self.views));
         self.undo.clear();

@@ -7,10 +7,11 @@ use gristmill_core::{Failure, Outcome, ShardFacts, Subject};
 
 const ACTIVITY: &str = "choosing shards by a pattern";
 
-/// Returns the shards that match a pattern, by their positions in [`SplitEditor::shards`].
+/// Returns the shards that match a pattern, as positions in [`SplitEditor::shards`].
 ///
-/// Patterns are those of `--split-parts`: braces expanded, each a regular expression that is matched at the start of the name. A pattern
-/// that cannot be used or matches nothing is an error, whose hint is the pattern that was probably intended.
+/// Patterns have the format of `--split-parts`: braces are expanded, and each result is a regular expression that is matched at the start
+/// of the name. A pattern that cannot be used, or that matches no shard, is an error whose hint contains the pattern that was probably
+/// intended.
 pub fn matching(editor: &SplitEditor, pattern: &str) -> Outcome<Vec<usize>> {
     let compiled = CompiledSplitPattern::new(pattern).map_err(|problem| {
         let mut failure = Failure::usage(ACTIVITY, problem.message).on(problem.subject);

@@ -1,7 +1,7 @@
-//! Editing of splits and excludes: pure state without threads; nothing is written. `job::splits` writes.
+//! Editing of splits and excludes in memory, without threads. Files are written by `job::splits`.
 //!
-//! The text is authoritative: every [`Edit`] changes the text of `split.yaml` (see `formats::energon::split_edit`), and the views are
-//! derived from the text again.
+//! The text is authoritative: every [`Edit`] changes the text of `split.yaml` (see `formats::energon::split_edit`), and the views are then
+//! derived from the new text.
 
 mod apply;
 mod balance;

@@ -9,11 +9,11 @@ use gristmill_data::formats::energon::split_yaml::repeated_excludes;
 use gristmill_pycompat::braces;
 use std::collections::{BTreeMap, HashMap};
 
-/// Items of one kind that are reported individually; more are counted.
+/// Limit of items of one kind that are reported individually; further items are counted.
 const MAX_NAMED_ITEMS: usize = 20;
 
-/// Returns all problems: expressions that cannot be expanded, shards that the data set does not have, empty splits, shards in two splits or
-/// in none, and excludes that match nothing, as far as that is known.
+/// Returns all known problems: expressions that cannot be expanded, shards that the data set does not have, empty splits, shards in two
+/// splits or in none, and excludes that match nothing.
 pub(super) fn all(editor: &SplitEditor) -> Vec<Problem> {
     let mut problems = Vec::new();
     if editor.doc.has_nothing() {

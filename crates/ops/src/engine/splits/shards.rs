@@ -1,4 +1,4 @@
-//! The shards of the data set by name, and the meaning of an exclude or a shard expression among them.
+//! The shards of the data set by name, and the resolution of excludes and shard expressions to them.
 
 use super::view::{ExcludeView, Matches, Names};
 use gristmill_pycompat::braces;
@@ -31,7 +31,7 @@ impl Shards {
     pub(super) fn samples(&self, id: u32) -> u64 {
         self.list.get(id as usize).map_or(0, |(_, samples)| *samples)
     }
-    /// Returns the shard that a name refers to, and the key: the shard is the whole name, or the part before one of its slashes.
+    /// Returns the shard and the key that a name refers to. The shard is the whole name, or the part before one of its slashes.
     pub(super) fn shard_and_key<'n>(&self, name: &'n str) -> Option<(u32, Option<&'n str>)> {
         if let Some(id) = self.id(name) {
             return Some((id, None));
@@ -41,7 +41,7 @@ impl Shards {
     }
 }
 
-/// Returns the names in an expression; an error when its braces cannot be expanded.
+/// Returns the names in an expression. Fails if its braces cannot be expanded.
 pub(super) fn expanded(item: &str) -> Result<Cow<'_, [String]>, braces::BraceError> {
     braces::expand(item, braces::MAX_RESULTS).map(Cow::Owned)
 }
@@ -59,7 +59,7 @@ pub(super) fn may_name(item: &str, name: &str) -> bool {
     }
 }
 
-/// Returns the view of an exclude, before any sample is looked up.
+/// Returns the view of an exclude whose samples have not been looked up.
 pub(super) fn exclude_view(item: &Arc<str>, note: Option<&Arc<str>>, is_new: bool, shards: &Shards) -> ExcludeView {
     let view = |names, matches, shards| ExcludeView {
         item: Arc::clone(item),

@@ -1,4 +1,4 @@
-//! The views of the editor: splits with their shards, and excludes with what they name. Other modules share [`SplitSummary`].
+//! The views of the editor: splits with their shards, and excludes with the names they contain. Other modules use [`SplitSummary`], too.
 
 use gristmill_core::Problem;
 use serde::Serialize;
@@ -7,69 +7,69 @@ use std::sync::Arc;
 /// Shards and samples of a split.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SplitSummary {
-    /// The split's name.
+    /// Name of the split.
     pub name: Arc<str>,
-    /// The number of its shards, without excluded ones.
+    /// Number of shards of the split, without excluded ones.
     pub shards: u64,
-    /// The number of samples in those shards, including individually excluded samples.
+    /// Number of samples in these shards, including individually excluded samples.
     pub samples: u64,
 }
 
 /// A shard in a split, or in none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShardView {
-    /// The shard's name.
+    /// Name of the shard.
     pub name: Arc<str>,
-    /// Position in `.info.json`; `None` when the data set does not have the shard, in which case the loader stops.
+    /// Position in `.info.json`; `None` if the data set does not have the shard, which makes the loader fail.
     pub id: Option<u32>,
-    /// The number of samples; 0 when the data set does not have the shard.
+    /// Number of samples; 0 if the data set does not have the shard.
     pub samples: u64,
-    /// Whether it was elsewhere when the file was opened or last written.
+    /// Whether the shard was in another split when the file was opened or last written.
     pub is_moved: bool,
-    /// Whether it is excluded as a whole.
+    /// Whether the shard is excluded as a whole.
     pub is_excluded: bool,
-    /// Position of the item that names it in the split's list.
+    /// Position of the item that names the shard in the split's list.
     pub(super) item: u32,
 }
 
 /// A split, or the shards in no split.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SplitView {
-    /// The split's name; empty for the shards in no split.
+    /// Name of the split; empty for the shards in no split.
     pub name: Arc<str>,
     /// The shards, in the order in which the file lists them.
     pub shards: Arc<Vec<ShardView>>,
-    /// The number of samples in its shards without excluded shards. Individually excluded samples are not subtracted.
+    /// Number of samples in the split's shards, without excluded shards. Individually excluded samples are included.
     pub samples: u64,
-    /// The part of the samples of all splits, 0 to 1.
+    /// Share of the samples of all splits, from 0 to 1.
     pub share: f64,
     /// Whether the split did not exist when the file was opened or last written.
     pub is_new: bool,
 }
 
-/// What an exclude names.
+/// The names in an exclude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// One shard.
+    /// A shard.
     Shard,
-    /// One sample.
+    /// A sample.
     Sample,
-    /// This number of names of shards or samples.
+    /// A range of this number of shards or samples.
     Range(u64),
-    /// Neither a shard of the data set nor a sample in one.
+    /// No shard of the data set, and no sample in one.
     NoShard,
-    /// The braces cannot be expanded; the loader stops.
+    /// The braces cannot be expanded, which makes the loader fail.
     Broken,
 }
 
-/// How many of the names of an exclude exist.
+/// The number of existing names of an exclude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matches {
     /// Not looked up yet, see [`check_items`](super::check_items).
     Unknown,
-    /// None exists: the item excludes nothing.
+    /// No name exists, so the item has no effect.
     Nothing,
-    /// This number of shards and samples exists.
+    /// Number of existing shards and samples.
     Some(u64),
 }
 
@@ -78,16 +78,16 @@ pub enum Matches {
 pub struct ExcludeTotals {
     /// The number of whole shards.
     pub shards: u64,
-    /// The number of single samples; those that were not looked up count as existing.
+    /// Number of individual samples. Samples that have not been looked up count as existing.
     pub samples: u64,
-    /// The number of excludes that match nothing.
+    /// Number of excludes that match nothing.
     pub idle: u64,
-    /// The number of excludes that were not looked up yet.
+    /// Number of excludes that have not been looked up yet.
     pub unknown: u64,
 }
 
 impl ExcludeTotals {
-    /// Adds one exclude, or subtracts it.
+    /// Adds or subtracts one exclude.
     pub(super) fn count(&mut self, exclude: &ExcludeView, is_added: bool) {
         let whole = exclude.shards.len() as u64;
         let all = match (exclude.matches, exclude.names) {
@@ -109,22 +109,22 @@ impl ExcludeTotals {
 /// An exclude of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExcludeView {
-    /// The text, quotes resolved, braces not expanded.
+    /// The text after quotes are resolved, with braces not expanded.
     pub item: Arc<str>,
     /// The comment on the exclude.
     pub note: Option<Arc<str>>,
-    /// What it names.
+    /// The kind of names that it contains.
     pub names: Names,
-    /// How many of these names exist.
+    /// The number of existing names.
     pub matches: Matches,
     /// Whether the exclude did not exist when the file was opened or last written.
     pub is_new: bool,
-    /// The shards that this exclude leaves out as a whole, by their position in `.info.json`.
+    /// The shards that it excludes as a whole, as positions in `.info.json`.
     pub(super) shards: Arc<[u32]>,
 }
 
 impl ExcludeView {
-    /// Returns the shards that this exclude leaves out as a whole, by their position in `.info.json`.
+    /// Returns the shards that it excludes as a whole, as positions in `.info.json`.
     pub fn whole_shards(&self) -> &[u32] {
         &self.shards
     }
@@ -133,7 +133,7 @@ impl ExcludeView {
 /// The result of an edit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EditResult {
-    /// What was done, in one sentence; raw.
+    /// Description of the change in one sentence; raw.
     pub message: String,
     /// Problems of the edit.
     pub problems: Vec<Problem>,

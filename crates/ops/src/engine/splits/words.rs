@@ -1,4 +1,4 @@
-//! Checks of the meaning of a text, and of names.
+//! Checks of generated text, and of names of splits.
 
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::energon::split_edit::SplitDoc;
@@ -29,7 +29,7 @@ pub(super) fn check_meaning(doc: &SplitDoc, text: &str) -> Outcome<()> {
     }
 }
 
-/// Refuses names of splits that cannot be written or are already used.
+/// Refuses names of splits that cannot be written or already exist.
 pub(super) fn check_split_name(doc: &SplitDoc, name: &str) -> Outcome<()> {
     let refused = |why: &str| Failure::usage(ACTIVITY, why).on(Subject::field(name));
     if name.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! Compares the files to copy with what is at their targets. Nothing is written before all of them were compared.
+//! Compares the files to copy with their targets. No file is written before all were compared.
 
 use super::{threads, CopyItem, CopyPlan, SkippedFiles, Target, ACTIVITY};
 use crate::job::pool::run_units;
@@ -14,22 +14,22 @@ use md5::{Digest as _, Md5};
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are hashed at a time.
+/// Bytes hashed at a time.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// How a file compares with its target.
+/// The result of comparing a file with its target.
 enum Comparison {
-    /// It has to be copied.
+    /// The file must be copied.
     Differs,
     EqualMd5,
     EqualContent,
     EqualSize,
 }
 
-/// Leaves out the files that need not be copied.
+/// Removes the files that need not be copied from the list.
 ///
 /// # Errors
-/// There are targets, and the plan does not state what to do with them.
+/// Targets exist, and the plan does not specify their treatment.
 pub(super) fn compare(
     plan: &CopyPlan,
     target: &Target,
@@ -80,17 +80,17 @@ fn refuse(first: &CopyItem, count: usize) -> Failure {
         .with_hint("--if-changed skips files that are equal and replaces the others, --force-overwrite replaces all")
 }
 
-/// Returns what is at each target.
+/// Returns the existing file at each target.
 fn existing_targets(target: &Target, items: &[CopyItem], context: &TaskContext) -> Outcome<Vec<Option<FileInfo>>> {
     if is_remote(&target.path) {
         let paths: Vec<PathBuf> = items.iter().map(|item| item.to.clone()).collect();
         let infos = infos_below(&target.path, &paths).map_err(|error| Failure::io(ACTIVITY, &target.path, &error))?;
-        // A key may be the beginning of others.
+        // In a store, a key may be a prefix of other keys.
         return Ok(infos.into_iter().map(|info| info.filter(|info| !info.is_dir())).collect());
     }
     run_units(items, context.options.threads, &context.cancel, |item| {
         let info = files::metadata(&item.to).or_else(|error| match error.kind() {
-            // A link that leads nowhere is something, too.
+            // A broken link is an existing target, too.
             ErrorKind::NotFound => files::symlink_metadata(&item.to),
             _ => Err(error),
         });
@@ -106,8 +106,8 @@ fn existing_targets(target: &Target, items: &[CopyItem], context: &TaskContext) 
     })
 }
 
-/// Compares all bytes of two local files, and otherwise by MD5 if a store knows it, else by size and time; what cannot be read differs, so that the
-/// copy reports it.
+/// Compares two local files byte by byte. Other files are compared by MD5 if the store provides it, otherwise by size and time. A file that
+/// cannot be read counts as different, so that the copy reports it.
 fn compare_file(item: &CopyItem, there: &FileInfo, cancel: &Cancel) -> Outcome<Comparison> {
     if item.info.len() != there.len() || !there.is_file() {
         return Ok(Comparison::Differs);
@@ -124,7 +124,7 @@ fn compare_file(item: &CopyItem, there: &FileInfo, cancel: &Cancel) -> Outcome<C
         (Some(from), None) if !is_remote(&item.to) => (Some(from), md5_of(&item.to, cancel)?),
         (None, Some(to)) if !is_remote(&item.from) => (md5_of(&item.from, cancel)?, Some(to)),
         (Some(from), Some(to)) => (Some(from), Some(to)),
-        // As the tools of the stores decide: what was written after its target has changed since.
+        // As in the tools of the stores: a source that is newer than its target has changed.
         _ if item.info.modified_second() > there.modified_second() => return Ok(Comparison::Differs),
         _ => return Ok(Comparison::EqualSize),
     };

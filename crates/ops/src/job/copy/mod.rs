@@ -1,4 +1,4 @@
-//! Copies files between disks and stores: finds them, compares them with what is at their targets, and copies those that differ.
+//! Copies files between disks and stores: finds them, compares them with their targets, and copies those that differ.
 
 mod compare;
 mod report;
@@ -25,29 +25,29 @@ use std::path::{Path, PathBuf};
 use transfer::{copy_items, unfinished_bytes};
 
 const ACTIVITY: &str = "copying";
-/// Files that are copied or compared at once if a store is involved.
+/// Number of files that are copied or compared at the same time if a store is involved.
 const FILES_AT_ONCE: usize = 32;
 
-/// What to copy, and where to.
+/// Sources and target of a copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CopyPlan {
-    /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
+    /// Version of the plan format, [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
     pub version: u32,
     /// Files, folders and patterns, on this machine or in stores.
     pub sources: Vec<PathBuf>,
-    /// The file or folder to write. One with a slash at its end is a folder.
+    /// The file or folder to write. A path that ends with a slash is a folder.
     pub target: PathBuf,
-    /// Patterns of which a file has to fit one, unless there are none.
+    /// Patterns, one of which each file must match; empty to accept all files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<String>,
-    /// Patterns of which a file may fit none.
+    /// Patterns that a file must not match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
-    /// Skip files that are equal to their targets, and replace the other targets.
+    /// Whether files that are equal to their targets are skipped, and other targets are replaced.
     #[serde(default)]
     pub if_changed: bool,
-    /// Replace all targets.
+    /// Whether all targets are replaced.
     #[serde(default)]
     pub overwrite: bool,
 }
@@ -60,11 +60,11 @@ struct CopyItem {
     info: FileInfo,
 }
 
-/// Where files are copied to.
+/// Target of the files.
 struct Target {
-    /// Without a slash at its end.
+    /// Path without a slash at its end.
     path: PathBuf,
-    /// Whether a single file is copied into it.
+    /// Whether the target is a folder, into which even a single file is copied.
     is_folder: bool,
     /// Whether the only source is a file.
     is_of_one_file: bool,
@@ -76,7 +76,7 @@ impl Target {
         let is_given_as_folder = plan.target.as_os_str().as_encoded_bytes().ends_with(b"/");
         let there = match files::metadata(&path) {
             Ok(info) => Some(info),
-            // What is wrong with a path through a file is found when the targets are compared.
+            // A path below a file is reported when the targets are compared.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
             Err(error) => return Err(Failure::io(ACTIVITY, &path, &error)),
         };
@@ -93,7 +93,7 @@ impl Target {
     }
 }
 
-/// Returns the number of files to copy or to compare at once.
+/// Returns the number of files to copy or compare at the same time.
 fn threads(items: &[CopyItem], context: &TaskContext) -> usize {
     let is_store = items.iter().any(|item| is_remote(&item.from) || is_remote(&item.to));
     if is_store {
@@ -107,7 +107,7 @@ fn not_a_folder(path: &Path) -> Failure {
     Failure::usage(ACTIVITY, "it is a file, not a folder").on(Subject::path(path)).with_hint("give another target")
 }
 
-/// Copies according to a plan, or finds out what would be copied.
+/// Copies files according to a plan. Without `is_written`, determines which files would be copied.
 pub(crate) fn run_copy(plan: &CopyPlan, is_written: bool, context: &TaskContext) -> Outcome<CopyReport> {
     context.phase_of(Phase::Open, "file", "looking for files");
     let target = Target::of(plan)?;
@@ -126,7 +126,7 @@ pub(crate) fn run_copy(plan: &CopyPlan, is_written: bool, context: &TaskContext)
     Ok(report)
 }
 
-/// Checks that a target on this machine has the space for the files.
+/// Checks that a target on this machine has enough space for the files.
 fn check_space(plan: &CopyPlan, target: &Target, items: &[CopyItem]) -> Outcome<()> {
     if is_remote(&target.path) {
         return Ok(());

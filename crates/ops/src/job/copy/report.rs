@@ -12,42 +12,42 @@ use std::time::Duration;
 /// Limit of files printed individually.
 const MAX_PRINTED_FILES: usize = 40;
 
-/// Files that were not copied because they are equal to their targets, by what was compared.
+/// Files that were skipped because they are equal to their targets, by the method of comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SkippedFiles {
-    /// Files of equal size and checksum.
+    /// Number of files with equal size and checksum.
     pub by_checksum: u64,
-    /// Files on this machine of equal content.
+    /// Number of local files with equal content.
     pub by_content: u64,
-    /// Files of equal size that are not newer than their targets, of which a checksum is not known.
+    /// Number of files of equal size that are not newer than their targets and have no known checksum.
     pub by_size: u64,
 }
 
 /// A file that would be copied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlannedCopy {
-    /// Where it is.
+    /// Path of the file.
     pub from: PathBuf,
-    /// Where it would be.
+    /// Path of the copy.
     pub to: PathBuf,
-    /// Its size.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 
 /// Result of a copy.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CopyReport {
-    /// The file or folder that was written.
+    /// The target of the copy: a file or folder.
     pub target: PathBuf,
     /// Number of files that were copied.
     pub files: u64,
-    /// Their size.
+    /// Size of the copied files in bytes.
     pub bytes: u64,
-    /// Number of those that the store copied itself.
+    /// Number of files that were copied within a store, without downloading them.
     pub files_copied_by_store: u64,
-    /// Files that were not copied because they are equal to their targets.
+    /// Files that were skipped because they are equal to their targets.
     pub skipped: SkippedFiles,
-    /// Files that a preview lists.
+    /// Files that would be copied, in a preview.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub planned: Vec<PlannedCopy>,
     /// Problems and notes, the first 1,000 of each severity.
@@ -61,7 +61,7 @@ pub struct CopyReport {
 }
 
 impl CopyReport {
-    /// Adds the files that were copied.
+    /// Adds the files that were copied to the totals.
     pub(super) fn count(&mut self, copied: &[CopiedFile]) {
         self.files = copied.len() as u64;
         self.bytes = copied.iter().map(|file| file.bytes).sum();

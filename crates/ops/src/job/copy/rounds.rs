@@ -1,14 +1,14 @@
-//! The order of the copies: a set reads as complete only when all of it is there.
+//! The order of the copies. Readers must not find a set complete before all of its files are copied.
 
 use super::CopyItem;
 use gristmill_data::formats::completes_set;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Items that are copied in any order.
+/// Files that can be copied in any order.
 pub(super) type CopyRound<'a> = Vec<&'a CopyItem>;
 
-/// Returns the files to copy first, and those by which readers recognize a complete set, which are copied only if all others were.
+/// Returns the files to copy first, and the commit files, which are only copied if all others were.
 pub(super) fn rounds(items: &[CopyItem]) -> [CopyRound<'_>; 2] {
     let targets: HashSet<&Path> = items.iter().map(|item| item.to.as_path()).collect();
     let (last, first) = items.iter().partition(|item| completes_set(&item.to, |path| targets.contains(path)));

@@ -1,4 +1,4 @@
-//! Finds the files to copy, and the path that each of them gets.
+//! Finds the files to copy, and determines their targets.
 
 use super::{not_a_folder, CopyItem, CopyPlan, Target, ACTIVITY};
 use crate::job::task::TaskContext;
@@ -13,18 +13,18 @@ use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum length of a name of a file system, and of a key of a store, in bytes.
+/// Maximum length of a file name, and of a key of a store, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 const MAX_KEY_BYTES: usize = 1024;
-/// Name of the run folder in a folder that files are copied into.
+/// Name of the run folder in a target folder.
 pub(super) const OWN_NAME: &str = "cp";
-/// The beginning of the name of that of a single file.
+/// Prefix of the name of the run folder of a single file.
 pub(super) const OWN_PREFIX: &str = "cp-";
 
-/// Finds the files that a plan copies. What cannot be copied is reported as a problem.
+/// Finds the files that a plan copies. Files that cannot be copied are reported as problems.
 ///
 /// # Errors
-/// A source does not exist, or nothing fits; two files have the same target.
+/// A source does not exist, no file matches, or two files have the same target.
 pub(super) fn find_items(plan: &CopyPlan, target: &Target, context: &TaskContext) -> Outcome<Vec<CopyItem>> {
     let mut search = Search { filter: NameFilter::new(plan)?, target, context, items: Vec::new(), filtered: 0 };
     for source in &plan.sources {
@@ -49,7 +49,7 @@ struct Search<'a> {
     target: &'a Target,
     context: &'a TaskContext,
     items: Vec<CopyItem>,
-    /// Files that the patterns leave out.
+    /// Number of files that the patterns exclude.
     filtered: u64,
 }
 
@@ -78,7 +78,7 @@ impl Search<'_> {
         }
     }
 
-    /// Adds the files that fit a pattern; their names are those below its first part without wildcards.
+    /// Adds the files that match a pattern. Their names are relative to the part of the pattern before the first wildcard.
     fn add_pattern(&mut self, source: &Path) -> Outcome<()> {
         let missing = || Failure::io("opening", source, &ErrorKind::NotFound.into());
         let Some((base, pattern)) = split_pattern(source) else { return Err(missing()) };
@@ -86,7 +86,7 @@ impl Search<'_> {
         let before = self.items.len() as u64 + self.filtered;
         refuse_overlap(&base, &self.target.path, |target, source| target == source)?;
         if files::try_exists(&base).map_err(|error| Failure::io("opening", &base, &error))? {
-            // Without `**`, what is deeper cannot fit.
+            // Without `**`, a file at a greater depth cannot match.
             let depth = if pattern.contains("**") { usize::MAX } else { pattern.split('/').count() };
             self.add_folder(&base, Some((&glob, depth)))?;
         }
@@ -100,7 +100,7 @@ impl Search<'_> {
         }
     }
 
-    /// Adds the files below a folder; of those, only what fits a pattern.
+    /// Adds the files below a folder; with a pattern, only those that match.
     fn add_folder(&mut self, folder: &Path, pattern: Option<(&Glob, usize)>) -> Outcome<()> {
         if !self.target.is_folder && files::is_file(&self.target.path) && !is_remote(&self.target.path) {
             return Err(not_a_folder(&self.target.path));
@@ -133,7 +133,7 @@ impl Search<'_> {
                 self.report(Problem::problem(ProblemKind::NotAFile, Subject::path(entry.path()), message))?;
             }
         }
-        // What is in folders at the depth of the pattern is not known.
+        // The content of folders at the maximum depth of the pattern is not listed, so they are not reported as empty.
         let empty = folders.iter().filter(|path| pattern.is_none() && !parents.contains(*path));
         empty.into_iter().try_for_each(|path| {
             let message = "it is empty, and is left out";
@@ -166,7 +166,7 @@ impl Search<'_> {
                 let why = format!("the link points back to {}", display_safe(&ancestor.to_string_lossy()));
                 Failure::environment("reading", why).on(Subject::path(path))
             }
-            // Nothing can be listed.
+            // The root folder cannot be listed.
             None if path == root => return Err(error.failure("listing", root)),
             None => error.failure("reading", root),
         };
@@ -192,7 +192,7 @@ fn is_own_folder(entry: &WalkEntry) -> bool {
 fn split_pattern(path: &Path) -> Option<(PathBuf, String)> {
     let text = path.to_str()?;
     let has_wildcard = |name: &str| name.contains(['*', '?', '[']);
-    // The address of a bucket is no part of the pattern.
+    // The address of a bucket is not a part of the pattern.
     let from = RemoteUrl::parse(path).map_or(0, |url| url.scheme.name.len() + "://".len() + url.bucket.len());
     let start =
         text.get(from..)?.split_inclusive('/').take_while(|name| !has_wildcard(name)).map(str::len).sum::<usize>()
@@ -202,13 +202,13 @@ fn split_pattern(path: &Path) -> Option<(PathBuf, String)> {
     Some((files::without_slash(base), pattern.to_owned()))
 }
 
-/// Parses a pattern; `shown` is what messages call it.
+/// Parses a pattern. `shown` is its name in messages.
 fn parse_glob(pattern: &str, shown: &str) -> Outcome<Glob> {
     Glob::new(pattern)
         .map_err(|failure| Failure { what: "reading the pattern".to_owned(), ..failure }.on(Subject::field(shown)))
 }
 
-/// Fails if source and target are the same, or one is in the other, as the comparison of their paths without links says.
+/// Fails if source and target are the same, or if `is_overlap` finds one inside the other. Paths are compared with links resolved.
 fn refuse_overlap(source: &Path, target: &Path, is_overlap: fn(&Path, &Path) -> bool) -> Outcome<()> {
     match is_overlap(&resolve(target), &resolve(source)) {
         true => Err(Failure::usage(ACTIVITY, "the target is the source, or is in it")
@@ -218,7 +218,7 @@ fn refuse_overlap(source: &Path, target: &Path, is_overlap: fn(&Path, &Path) -> 
     }
 }
 
-/// Returns a path without links, of which the end may not exist. Two profiles may lead to one bucket.
+/// Returns a path with links resolved; its last components need not exist. Different profiles may lead to the same bucket.
 fn resolve(path: &Path) -> PathBuf {
     let absolute = files::absolute(path).unwrap_or_else(|_| path.to_owned());
     if is_remote(path) {
@@ -231,10 +231,10 @@ fn resolve(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns the reason why a file cannot have this path, which is the target or below it.
+/// Returns the reason why a file cannot be written to the path `to`, which is the target or below it.
 fn target_refusal(root: &Path, to: &Path) -> Option<&'static str> {
     if is_remote(root) {
-        // What is not UTF-8 would not be an address.
+        // A path that is not UTF-8 cannot be an address.
         let Some(url) = RemoteUrl::parse(to) else { return Some("its name is not valid UTF-8, which keys have to be") };
         return (url.key.len() > MAX_KEY_BYTES).then_some("its key would be longer than 1,024 bytes");
     }
@@ -256,7 +256,7 @@ fn refuse_equal_targets(items: &[CopyItem]) -> Outcome<()> {
     Ok(())
 }
 
-/// Leaves out files whose names are also folders of others: keys allow that, file systems do not.
+/// Excludes files whose names are also folders of other files, which is possible for keys but not in file systems.
 fn without_folder_names(items: Vec<CopyItem>, context: &TaskContext) -> Outcome<Vec<CopyItem>> {
     let folders: HashSet<PathBuf> =
         items.iter().flat_map(|item| item.to.ancestors().skip(1)).map(Path::to_owned).collect();
@@ -268,7 +268,7 @@ fn without_folder_names(items: Vec<CopyItem>, context: &TaskContext) -> Outcome<
     Ok(good)
 }
 
-/// Chooses files by their names below a source.
+/// Selects files by their names below a source.
 struct NameFilter {
     include: Vec<Glob>,
     exclude: Vec<Glob>,
@@ -277,7 +277,7 @@ struct NameFilter {
 impl NameFilter {
     fn new(plan: &CopyPlan) -> Outcome<Self> {
         let parse = |pattern: &String| {
-            // A pattern without a slash is for names in every folder.
+            // A pattern without a slash applies to names in every folder.
             let full = if pattern.contains('/') { pattern.clone() } else { format!("**/{pattern}") };
             parse_glob(&full, pattern)
         };

@@ -36,7 +36,7 @@ fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
     .collect()
 }
 
-/// Returns a folder with files in folders, one of them larger than what is copied at a time.
+/// Creates a folder with files in subfolders, one of them larger than the part that is copied at a time.
 fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (name, bytes) in [("a.tar", vec![1; 10]), ("sub/b.tar", vec![2; (3 << 20) + 7]), ("sub/c.txt", Vec::new())] {
@@ -163,7 +163,7 @@ fn only_what_differs_is_copied_again() {
     let report = run(&again).unwrap();
     assert_eq!((report.files, report.skipped.by_size), (1, 2));
     assert_eq!(tree(target), tree(&input));
-    // Of the same size: what is newer than its target has changed, what is older counts as equal.
+    // Of files with equal size, a source that is newer than its target has changed, and an older one counts as equal.
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
     for (time, files) in [(later, 1), (std::time::UNIX_EPOCH, 0)] {
         write_file(&RealFs, &input.join("a.tar"), b"Longer than it was", 0o640).unwrap();
@@ -202,7 +202,7 @@ fn keys_that_are_no_files_are_problems_and_the_rest_is_copied() {
     assert_eq!(kinds.iter().filter(|(_, kind)| *kind == ProblemKind::Unreadable).count(), 2, "{kinds:?}");
     assert_eq!(kinds.iter().filter(|(_, kind)| *kind == ProblemKind::BadName).count(), 2, "{kinds:?}");
     assert!(kinds.iter().all(|(severity, _)| *severity == Severity::Problem));
-    // Within stores, a name may be long, and a key and the beginning of others.
+    // In stores, a name may be long, and a key may be a prefix of another key.
     let report = run(&plan(&[Path::new(root)], "mem://cp-keys/out")).unwrap();
     assert_eq!((report.files, report.problems.len()), (5, 2));
 }
@@ -228,7 +228,7 @@ fn links_are_followed_and_what_is_no_file_is_named() {
     let others = [of(ProblemKind::NotAFile), unreadable, unreadable, of(ProblemKind::BadName)];
     assert_eq!(kinds, [&[(Severity::Note, ProblemKind::Other)][..], &others].concat());
     assert!(report.problems.iter().any(|problem| problem.message.contains("points back")), "{:?}", report.problems);
-    // On a disk, names may be any bytes.
+    // On a disk, names may contain any bytes.
     let report = run(&plan(&[&input], dir.path().join("out"))).unwrap();
     assert_eq!(report.files, 5);
 }
@@ -240,7 +240,7 @@ fn files_that_a_killed_run_left_are_removed() {
     let draft = out.join("cp.gristmill/work/copy-0");
     std::fs::create_dir_all(draft.parent().unwrap()).unwrap();
     write_file(&RealFs, &draft, b"half", 0o600).unwrap();
-    // It is not copied either.
+    // The draft is not copied either.
     run(&plan(&[&out, &dir.path().join("in")], "mem://cp-killed/out")).unwrap();
     run(&plan(&[&dir.path().join("in")], &out)).unwrap();
     for target in [out.as_path(), Path::new("mem://cp-killed/out")] {
@@ -269,7 +269,7 @@ fn a_cancelled_copy_leaves_whole_files_only() {
     }
     let expected = tree(&input);
     if files::exists(&out) {
-        // An unfinished file is in the folder of the command, for the next run.
+        // An unfinished file is in the run folder, for the next run.
         let copied = tree(&out).into_iter().filter(|(name, _)| !name.starts_with("cp.gristmill"));
         assert!(copied.into_iter().all(|(name, bytes)| expected[&name] == bytes));
     }

@@ -1,4 +1,4 @@
-//! Copies files, several at once, within a share of the memory.
+//! Copies files, several at the same time, with a limited share of the memory.
 
 use super::rounds::{rounds, CopyRound};
 use super::sources::{OWN_NAME, OWN_PREFIX};
@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Share of the memory that copies may take: one of this many parts.
+/// Divisor of the memory that copies may use.
 const MEMORY_SHARE: u64 = 4;
-/// What hints to run a command again say.
+/// Hint to run a command again.
 const RERUN_HINT: &str = "run the same command again";
 /// Permission bits of new folders.
 const FOLDER_MODE: u32 = 0o755;
@@ -30,11 +30,11 @@ const FOLDER_MODE: u32 = 0o755;
 /// A file that was copied.
 pub(super) struct CopiedFile {
     pub(super) bytes: u64,
-    /// Whether the store copied it itself.
+    /// Whether the file was copied within the store.
     pub(super) is_by_store: bool,
 }
 
-/// Copies files; returns those that were copied. Files that cannot be read are problems, and then those that complete a set are not copied.
+/// Copies files. Returns those that were copied. Files that cannot be read are problems; commit files are then not copied.
 pub(super) fn copy_items(
     plan: &CopyPlan,
     target: &Target,
@@ -47,7 +47,7 @@ pub(super) fn copy_items(
     context.stage(Phase::Write, "file", forecast, ACTIVITY);
     context.progress.restart(files, bytes);
     let own = own_output(plan, target);
-    // What a killed run left is removed in the end, even if there is nothing to copy.
+    // Files of a killed run are removed at the end, even if there is nothing to copy.
     if items.is_empty() && (is_remote(&own) || !RunFolder::for_output(&own).exists()) {
         return Ok(Vec::new());
     }
@@ -83,10 +83,10 @@ fn copy_rounds(plan: &CopyPlan, items: &[CopyItem], drafts: &Path, context: &Tas
     Ok(copied)
 }
 
-/// The files that cannot be copied. What is no file belongs to no set.
+/// Files that could not be copied. Entries that are not files are not included, because they belong to no set.
 struct UncopiedFiles {
     paths: Vec<PathBuf>,
-    /// Whether there are more, which are not known by their paths.
+    /// Whether there are further files that are not known by their paths.
     has_others: bool,
 }
 
@@ -112,7 +112,7 @@ fn report_incomplete(plan: &CopyPlan, item: &CopyItem, context: &TaskContext) ->
     context.problems.report(problem.with_hint(rerun_hint(plan, &format!("fix the other problems, and {RERUN_HINT}"))))
 }
 
-/// Returns a hint with the flag without which the same command would refuse to run again.
+/// Returns a hint with the flag that is needed to run the same command again.
 fn rerun_hint(plan: &CopyPlan, hint: &str) -> String {
     match plan.if_changed || plan.overwrite {
         true => hint.to_owned(),
@@ -120,7 +120,7 @@ fn rerun_hint(plan: &CopyPlan, hint: &str) -> String {
     }
 }
 
-/// Returns the bytes that an earlier run left in unfinished files.
+/// Returns the size of the unfinished files of an earlier run, in bytes.
 pub(super) fn unfinished_bytes(plan: &CopyPlan, target: &Target, items: &[CopyItem]) -> u64 {
     let known = draft_prefixes(items);
     let drafts = files::read_dir(RunFolder::for_output(&own_output(plan, target)).work_folder()).into_iter().flatten();
@@ -137,8 +137,8 @@ fn is_draft_of(prefixes: &HashSet<String>, draft: &FolderEntry) -> bool {
     name.rfind('-').is_some_and(|at| prefixes.contains(&name[..=at]))
 }
 
-/// Returns the output next to which unfinished files are: for a single file, one of a short name, otherwise one in the folder that files are
-/// copied into. It is no output of other commands, whose unfinished work would be removed.
+/// Returns the path next to which the run folder for unfinished files is created: a short name next to a single file, otherwise a name in
+/// the target folder. The path is not the output of another command, whose unfinished work would be removed.
 fn own_output(plan: &CopyPlan, target: &Target) -> PathBuf {
     match plan.sources.first().and_then(|source| source.file_name()).filter(|_| target.is_of_one_file) {
         Some(source) => {
@@ -150,7 +150,7 @@ fn own_output(plan: &CopyPlan, target: &Target) -> PathBuf {
     }
 }
 
-/// Creates the folders of the targets, and the locked folder of the unfinished files.
+/// Creates the folders of the targets, and the locked run folder for the unfinished files.
 fn make_folders<'a>(own: &Path, items: &[CopyItem], context: &'a TaskContext) -> Outcome<ExclusiveOutput<'a>> {
     let folders: HashSet<&Path> = items.iter().map(|item| folder_of(&item.to)).collect();
     let journal = RunFolder::for_output(own).journal();
@@ -208,14 +208,14 @@ fn copy_item(
     }
 }
 
-/// Memory that copies share.
+/// Memory shared by all copies.
 struct MemoryBudget {
     total: u64,
     left: Mutex<u64>,
     returned: Condvar,
 }
 
-/// A part of the memory, which is given back at the end.
+/// A share of the memory, which is returned on drop.
 struct MemoryShare<'a> {
     budget: &'a MemoryBudget,
     bytes: u64,
@@ -226,7 +226,7 @@ impl MemoryBudget {
         Self { total, left: Mutex::new(total), returned: Condvar::new() }
     }
 
-    /// Waits until there is as much memory, or all of it if that is less.
+    /// Waits until this much memory is free, or all of it if the total is less.
     fn wait_for_memory(&self, bytes: u64) -> MemoryShare<'_> {
         let bytes = bytes.min(self.total);
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,10 +5,10 @@ use gristmill_core::Outcome;
 use gristmill_dedup::{partition_of, Anchor, CompactAnchor, Interval, Passage, Passages, Record, Sink};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of an interval in a spill buffer.
+/// Size of an interval in a spill buffer, in bytes.
 pub(super) const INTERVAL: usize = 16;
 
-/// One run: its offset in the spill buffer, and the start of each part in it, counted in records; the end comes last.
+/// A run of records: its offset in the spill buffer, and the start of each part in it, counted in records; the end comes last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Run {
     pub(super) at: u64,
@@ -34,7 +34,7 @@ pub(super) struct AnchorScan {
     pub(super) runs: Vec<Run>,
     /// Intervals found by the scan itself, ordered by position.
     pub(super) found: FinishedSpill,
-    /// Repeated passages among these, by position.
+    /// Repeated passages found by the scan itself, ordered by position.
     pub(super) passages: Passages,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Collector<'a> {
         Self { narrow, parts, run_bytes, waiting, sorted, anchors, runs, found, passages }
     }
 
-    /// Appends the waiting records to the spill buffer, sorted by part.
+    /// Appends the collected records to the spill buffer as one run, sorted by part.
     fn flush(&mut self) -> Outcome<()> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -99,7 +99,7 @@ impl<'a> Collector<'a> {
         self.anchors.is_spilled() || self.found.is_spilled()
     }
 
-    /// Ends the collection; with `on_disk`, everything is written to scratch.
+    /// Ends the collection. With `on_disk`, all data is written to scratch.
     pub(super) fn finish(mut self, on_disk: bool) -> Outcome<AnchorScan> {
         self.flush()?;
         if on_disk {

@@ -10,7 +10,7 @@ pub(super) const CHUNK_BYTES: usize = 256 << 10;
 /// Chunks requested at a time: several huge pages, plus the remainders before and after them.
 const AT_A_TIME: u64 = 64;
 
-/// Memory that is filled from the front.
+/// Memory of a fixed size that is filled from the beginning.
 #[derive(Debug)]
 pub(super) struct Chunk {
     memory: MmapMut,
@@ -20,12 +20,12 @@ pub(super) struct Chunk {
 impl Chunk {
     /// Creates an empty chunk; `None` if the system has no memory.
     pub(super) fn new() -> Option<Self> {
-        // All pages in one call: populating each at its first write takes the system half as long again.
+        // One call populates all pages: page faults at the first writes take the system half as long again.
         let memory = MmapOptions::new().len(CHUNK_BYTES).populate().map_anon().ok()?;
         Some(Self { memory, filled: 0 })
     }
 
-    /// Creates several chunks, as many as the system has memory for. Their pages still have to be [populated](Self::get_pages).
+    /// Creates up to `count` chunks, as many as the system has memory for. Their pages must still be [populated](Self::get_pages).
     ///
     /// The system places them next to each other, and adjacent chunks may use huge pages, which are populated in a third of the time.
     fn allocate(count: u64) -> Vec<Self> {
@@ -41,7 +41,7 @@ impl Chunk {
 
     /// Populates all pages in one call.
     fn get_pages(&self) {
-        // An older system populates them one by one at their first write.
+        // If it fails (an older system), each page is populated by its first write.
         #[cfg(target_os = "linux")]
         let _ = self.memory.advise(Advice::PopulateWrite);
     }
@@ -56,7 +56,7 @@ impl Chunk {
         self.filled == self.memory.len()
     }
 
-    /// Copies as much of `bytes` as fits, and returns the rest.
+    /// Copies as many of `bytes` as fit, and returns the rest.
     pub(super) fn fill<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let count = bytes.len().min(self.memory.len() - self.filled);
         let (now, rest) = bytes.split_at_checked(count).unwrap_or((bytes, &[]));
@@ -72,19 +72,19 @@ impl Chunk {
     }
 }
 
-/// Memory that spill buffers and notes may use together, in chunks. Chunks that are given back are reused, because fresh memory costs the
-/// system more time than filling it does.
+/// Memory in chunks, shared by all spill buffers and notes. Returned chunks are reused, because the system needs more time to provide fresh
+/// memory than it takes to fill it.
 ///
-/// Everything that is counted is a chunk, so the chunks in use and those kept for reuse never exceed the total.
+/// Memory is counted in whole chunks, so the chunks in use and the spare ones together never exceed the total.
 #[derive(Debug)]
 pub(super) struct Budget(Mutex<Chunks>);
 
 /// Chunks of a budget that are not in use.
 #[derive(Debug)]
 struct Chunks {
-    /// Chunks with memory.
+    /// Chunks whose memory is populated.
     spare: Vec<Chunk>,
-    /// Chunks with an address range, but no memory yet.
+    /// Chunks with an address range, but without populated memory.
     reserved: Vec<Chunk>,
     /// Number of chunks that may still be requested from the system.
     unrequested: u64,

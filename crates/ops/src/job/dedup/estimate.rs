@@ -26,37 +26,37 @@ use gristmill_dedup::{Estimate, Rule};
 use gristmill_storage::space;
 use std::time::Duration;
 
-/// Number of times that a run reads each file.
+/// Number of times that a run reads each input file.
 const READS_PER_FILE: f64 = 2.0;
-/// Cost of holding and writing a byte, plus choosing anchors for it, as a multiple of the latter.
+/// Cost of storing and writing a byte and choosing anchors for it, as a multiple of the cost of choosing anchors alone.
 const COST_PER_BYTE: f64 = 3.1;
-/// Cost of a record until it is resolved, as a multiple of choosing anchors for a byte.
+/// Cost of collecting and resolving a record, as a multiple of the cost of choosing anchors for a byte.
 const COST_PER_RECORD: f64 = 170.0;
-/// Minimum write speed expected of the disk, in bytes per second.
+/// Assumed minimum write speed of the disk, in bytes per second.
 const TO_DISK: f64 = 1e9;
 /// Limit of the time spent on reading.
 const MAX_READ_TIME: Duration = Duration::from_secs(4);
-/// Text that is searched so quickly that no preliminary estimate is needed, in bytes.
+/// Size of text, in bytes, up to which a full search is fast enough that no preliminary estimate is needed.
 const AT_ONCE: u64 = 8 << 20;
 /// Limit of reported passages.
 const MAX_PASSAGES: usize = 20;
 
-/// How much is read for an estimate.
+/// Limits of the text that is read for an estimate.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleBudget {
     /// Limit of the time spent on reading.
     pub longest: Duration,
     /// Approximate limit of bytes read from disk.
     pub most_bytes: u64,
-    /// Whether text that fits into memory is searched as in a run, regardless of the time.
+    /// Whether text that fits into memory is searched completely, as in a run, without a time limit.
     pub searches: bool,
 }
 
 impl SampleBudget {
-    /// The minimum for a useful preliminary estimate.
+    /// The smallest budget that gives a useful preliminary estimate.
     pub const FIRST: Self = Self { longest: Duration::from_millis(800), most_bytes: 256 << 20, searches: false };
 
-    /// Returns how all of the text is searched under these rules; `None` if a sample is taken instead.
+    /// Returns the budget for searching all of the text with these rules; `None` if only a sample is examined.
     pub(super) fn search_budget(&self, inputs: &Inputs, rules: &[Rule], memory_bytes: u64) -> Option<SearchBudget> {
         let text_bytes = inputs.text_bytes();
         let searches = self.most_bytes >= inputs.bytes() && (self.searches || text_bytes <= AT_ONCE);
@@ -77,11 +77,11 @@ pub struct Needs {
     pub scratch_bytes: u64,
     /// Scratch folder.
     pub scratch: std::path::PathBuf,
-    /// Free space there, in bytes.
+    /// Free space in the scratch folder, in bytes.
     pub scratch_free_bytes: u64,
 }
 
-/// Returns what a run of `plan` needs, from names and sizes only.
+/// Returns the space that a run of `plan` needs, from names and sizes only.
 pub fn needs(plan: &DedupPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<Needs> {
     let layout = Layout::of(plan, options)?;
     let inputs = inputs::find(plan, None, options, cancel)?;
@@ -131,7 +131,7 @@ fn estimate_of(
     found.ok_or_else(|| Failure::environment("estimating", "nothing was estimated"))
 }
 
-/// Estimates like [`estimate`], also of a data set of the hub at one commit.
+/// Like [`estimate`], also for a data set of the Hugging Face hub, read at one commit.
 pub(crate) fn preview(plan: &DedupPlan, context: &TaskContext) -> Outcome<DedupEstimate> {
     let snapshot = inputs::fetch_remote(plan, true, context)?;
     let effort = SampleBudget::default();
@@ -141,10 +141,10 @@ pub(crate) fn preview(plan: &DedupPlan, context: &TaskContext) -> Outcome<DedupE
     Ok(found)
 }
 
-/// Estimates the result of `plan` at each of `lengths`, in their order, from one reading for all of them: as much of the text as `effort`
+/// Estimates the result of `plan` at each of `lengths`, in their order. The text is read once for all lengths: as much of it as `effort`
 /// allows, evenly spread. Writes nothing.
 ///
-/// A plan that must not run returns estimates with a refusal among their problems. Fails if no estimate is possible.
+/// For a plan that must not run, the estimates contain a refusal among their problems. Fails if no estimate is possible.
 pub fn estimates(
     plan: &DedupPlan,
     lengths: &[u64],
@@ -166,7 +166,7 @@ fn estimates_of(
     let min_length = checked.plan.min_length;
     let rules_of = |lengths: &[u64]| lengths.iter().map(|length| Rule::of(&checked.plan, *length)).collect::<Vec<_>>();
     let is_searched = effort.search_budget(&checked.inputs, &rules_of(lengths), options.memory_bytes).is_some();
-    // The estimate of one length depends on the others, as that of a longer length is never higher.
+    // Lengths that are not requested are estimated too, because a longer length must never have a higher estimate than a shorter one.
     let others = SHOWN_LENGTHS.into_iter().filter(|other| !is_searched && !lengths.contains(other));
     let all_lengths: Vec<u64> = lengths.iter().copied().chain(others).collect();
     let mut sample =
@@ -188,14 +188,14 @@ fn estimates_of(
 /// A plan whose inputs were found and checked, before any text is read.
 struct CheckedPlan {
     plan: DedupPlan,
-    /// Whether the plan names an output; if not, a folder for temporary files is assumed.
+    /// Whether the plan names an output; otherwise, a folder for temporary files is assumed.
     has_output: bool,
     layout: Layout,
     inputs: Inputs,
-    /// Hash of the settings that decide the output.
+    /// Hash of the settings that determine the output.
     hash: String,
     nothing_to_do: bool,
-    /// Whether the inputs contain a line that a run refuses.
+    /// Whether the inputs contain a line for which a run would be refused.
     is_refused: bool,
     problems: Vec<Problem>,
 }
@@ -243,13 +243,13 @@ impl CheckedPlan {
         Ok(Self { plan, has_output, layout, inputs, hash, nothing_to_do, is_refused, problems })
     }
 
-    /// Returns the bytes on disk of the files whose output is written.
+    /// Returns the size on disk of the files whose output is written, in bytes.
     fn own_bytes(&self) -> u64 {
         self.inputs.written_files().iter().map(|file| file.bytes).sum()
     }
 }
 
-/// Values that the estimates of all lengths share.
+/// Values shared by the estimates of all lengths.
 struct Estimator<'a> {
     checked: CheckedPlan,
     options: &'a RunOptions,
@@ -259,7 +259,7 @@ struct Estimator<'a> {
     own_text_bytes: u64,
     documents: u64,
     free_bytes: u64,
-    /// Seconds for one reading of all input, and for one choice of all anchors.
+    /// Seconds for reading all input once, and for choosing all anchors once.
     reading: f64,
     choosing: f64,
     /// Units that a stopped run has finished.
@@ -349,7 +349,7 @@ impl<'a> Estimator<'a> {
         })
     }
 
-    /// Returns the seconds of a run that keeps this many records.
+    /// Returns the estimated duration, in seconds, of a run that collects this many records.
     fn seconds(&self, records: u64) -> f64 {
         let for_records = COST_PER_RECORD * records as f64 / self.text_bytes.max(1) as f64;
         self.reading * READS_PER_FILE
@@ -373,7 +373,7 @@ impl<'a> Estimator<'a> {
         Ok(problems)
     }
 
-    /// Replaces the estimate of the length that was run with the figures of its report.
+    /// Replaces the estimate of the length that was already run with the figures of its report.
     fn take_figures_of_the_run(&self, all: &mut [DedupEstimate], min_length: Option<u64>) -> Outcome<()> {
         let made = report_before::<DedupReport>(&self.checked.layout.run_folder, DedupPlan::MAX_RECORD_BYTES)?;
         let of_plan = all.iter_mut().filter(|one| one.lengths.iter().any(|l| Some(l.min_length) == min_length));
@@ -382,7 +382,7 @@ impl<'a> Estimator<'a> {
     }
 }
 
-/// Makes the shares of all lengths consistent and sets their bounds.
+/// Makes the shares of all lengths consistent, and sets their bounds.
 fn settle_all(all: &mut [DedupEstimate], own_text_bytes: u64) {
     let mut lengths: Vec<LengthEstimate> = all.iter().flat_map(|one| one.lengths.iter().copied()).collect();
     make_monotonic(&mut lengths, |length| length.margin_bytes as f64 / own_text_bytes.max(1) as f64);
@@ -394,7 +394,7 @@ fn settle_all(all: &mut [DedupEstimate], own_text_bytes: u64) {
     }
 }
 
-/// Returns the cost of compressing the output per byte of text, as a multiple of the cost of hashing.
+/// Returns the cost of compressing the output, per byte of text, as a multiple of the cost of hashing a byte.
 fn packing_of(inputs: &Inputs) -> f64 {
     let cost = |packing: Packing| match packing {
         Packing::Plain => 0.0,
@@ -403,7 +403,7 @@ fn packing_of(inputs: &Inputs) -> f64 {
         Packing::Bzip2 => 60.0,
         Packing::Xz | Packing::Lzma => 90.0,
     };
-    // Most tables are packed with Zstandard or something faster.
+    // Most tables are compressed with Zstandard or a faster method.
     let packing = |file: &TextFile| if file.source.is_table() { Packing::Zstd } else { Packing::of_name(&file.name) };
     let sum: f64 = inputs.written_files().iter().map(|file| cost(packing(file)) * file.bytes as f64).sum();
     sum / (inputs.written_files().iter().map(|file| file.bytes).sum::<u64>().max(1)) as f64

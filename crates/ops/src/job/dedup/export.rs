@@ -1,4 +1,4 @@
-//! Last stage before publication: the data that the reference keeps, written shard by shard (docs/formats/bsade.md §3 and §5).
+//! Last stage before publication: writes the index of the reference program, shard by shard (docs/formats/bsade.md §3 and §5).
 
 use super::forecast;
 use super::job::Job;
@@ -30,36 +30,36 @@ const PROGRESS_EVERY: u64 = 256;
 pub(super) struct PlacedFile {
     /// Index among all files.
     pub(super) file: usize,
-    /// Parts in which it is read.
+    /// Parts in which the file was read.
     pub(super) parts: Vec<PlacedPart>,
-    /// Bytes of its text, including separators.
+    /// Bytes of the text of the file, including separators.
     pub(super) bytes: u64,
 }
 
 /// A file, or a part of one, with the location of its ranges.
 pub(super) struct PlacedPart {
-    /// Its lines, counted from the beginning of the file.
+    /// Lines of the part, counted from the beginning of the file.
     pub(super) lines: LineRange,
     pub(super) unit: usize,
     pub(super) ranges: UnitRanges,
-    /// Offset of its text in the text of the unit.
+    /// Offset of the text of the part in the text of the unit.
     pub(super) base: u64,
-    /// Offset of its text in the text of the file.
+    /// Offset of the text of the part in the text of the file.
     pub(super) at: u64,
     pub(super) facts: FileFacts,
-    /// Notes of the lines of its unit, and how many of them precede its own.
+    /// Notes of the lines of the unit, and how many of them precede the lines of this part.
     pub(super) notes: Option<(Arc<Notes>, usize)>,
 }
 
 impl PlacedPart {
-    /// Returns the notes for the lines of a piece of it.
+    /// Returns the notes of the lines from the beginning of `piece` on.
     pub(super) fn notes_from(&self, piece: &LineRange) -> impl Iterator<Item = LineNote> + '_ {
         let before = usize::try_from(piece.from.line - self.lines.from.line).unwrap_or(usize::MAX);
         self.notes.iter().flat_map(move |(notes, first)| notes.from(first.saturating_add(before)))
     }
 }
 
-/// Refuses a suffix table for which there is not enough memory, before anything is written.
+/// Refuses the run if there is not enough memory for a suffix table, before anything is written.
 pub(super) fn check_table(job: &Job<'_>, files: &[PlacedFile]) -> Outcome<()> {
     if !job.plan.table {
         return Ok(());
@@ -93,7 +93,7 @@ pub(super) fn export_all(job: &Job<'_>, files: &[PlacedFile]) -> Outcome<Vec<Fin
     })?;
     let mut made: Vec<FinishedFile> = made.into_iter().flatten().collect();
     if let (true, Some(index)) = (plan.table, &job.layout.index) {
-        // One at a time, as each may use all the memory.
+        // One shard at a time, as each may use all the memory.
         for shard in shards {
             let folder = job.layout.shard(shard);
             write_table(&*context.fs, &folder, context.options.memory_bytes, &context.cancel)?;

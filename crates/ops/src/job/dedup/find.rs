@@ -1,4 +1,4 @@
-//! Second stage: all records of one part of the keys become removable intervals.
+//! Second stage: finds the removable intervals of each part of the keys from its records.
 
 use super::anchors::{interval_bytes, interval_of, AnchorScan, Collector, INTERVAL};
 use super::job::Job;
@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Passages per part that are recorded for a later run.
+/// Limit of passages per part that are recorded for a later run.
 const MAX_RECORDED_PASSAGES: usize = 64;
 /// Cells for counting keys that may have too many records.
 const COUNTER_CELLS: usize = 1 << 12;
-/// Limit of passes over what remains of hot keys. After it, contexts that each differ slightly from the previous one are held in memory and
-/// halved.
+/// Limit of passes over the remainders of hot keys. After it, contexts that each differ slightly from the previous one are held in memory
+/// and halved.
 const MAX_HALVINGS: u32 = 6;
-/// Limit of parts of what remains of hot keys.
+/// Limit of parts of the remainder of hot keys.
 const MAX_PARTS: u32 = 1 << 10;
 /// Records between two checks for cancellation.
 const CANCEL_CHECK_EVERY: u64 = 1 << 12;
@@ -30,7 +30,7 @@ const CANCEL_CHECK_EVERY: u64 = 1 << 12;
 /// The intervals of one part, in positions of the whole text: several runs, each sorted and merged.
 pub(super) struct FoundPart {
     pub(super) intervals: FinishedSpill,
-    /// For each run the start of the intervals of each unit, counted in intervals of the part; the end comes last.
+    /// For each run, the start of the intervals of each unit, counted in intervals of the part; the end comes last.
     pub(super) runs: Vec<Vec<u64>>,
     passages: Passages,
     pub(super) is_resumed: bool,
@@ -46,7 +46,7 @@ struct FoundPartRecord {
 /// Position, length and count of a passage, as stored in the journal.
 pub(super) type RecordedPassage = (u64, u64, u64);
 
-/// Returns the passages with the most repeated bytes, for the journal.
+/// Returns the passages with the most repeated bytes, in the form stored in the journal.
 pub(super) fn recorded_passages(passages: &Passages) -> Vec<RecordedPassage> {
     passages.heaviest(MAX_RECORDED_PASSAGES).iter().map(|passage| (passage.at, passage.len, passage.count)).collect()
 }
@@ -64,7 +64,7 @@ pub(super) struct FoundRepeats {
     pub(super) passages: Passages,
 }
 
-/// Searches all parts.
+/// Searches all parts for repeats.
 pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> Outcome<FoundRepeats> {
     let texts = Texts::new(units.iter().map(|unit| &unit.text), open).with_match_cache(job.known_bytes);
     let finding = Finding { job, units, bases: texts.bases(), texts, open, remainders: AtomicU64::new(0) };
@@ -106,7 +106,7 @@ impl Finding<'_> {
         let end = self.end();
         let mut pile = SpillBuffer::new(&*job.context.fs, path, &job.budget);
         if self.is_on_disk() {
-            // On disk, so that it can be resumed like the text.
+            // Written to disk, like the text, so that a stopped run can be resumed.
             pile.spill()?;
         }
         let mut found = Intervals { finding: self, waiting: Vec::new(), spilled: pile, runs: Vec::new() };
@@ -116,7 +116,7 @@ impl Finding<'_> {
             narrow: job.division.narrow,
         };
         let mut resolver = Resolver::new(&job.rule);
-        // The positions in short records may not have enough bits for the whole text.
+        // With the whole text known, the positions may exceed the range of short records.
         match job.division.narrow && job.rule.fits_narrow(end) {
             true => self.resolve::<CompactAnchor>(&source, (part, 0), &mut resolver, &mut found)?,
             false => self.resolve::<Anchor>(&source, (part, 0), &mut resolver, &mut found)?,
@@ -131,12 +131,12 @@ impl Finding<'_> {
         Ok(FoundPart { intervals, runs, passages, is_resumed: false })
     }
 
-    /// Returns the bytes of the whole text.
+    /// Returns the length of the whole text in bytes.
     fn end(&self) -> u64 {
         self.units.last().zip(self.bases.last()).map_or(0, |(unit, base)| base + unit.text.len())
     }
 
-    /// Whether a later run can use every unit without reading it again.
+    /// Whether the data of every unit is on disk, so that a later run can use it without reading the input again.
     fn is_on_disk(&self) -> bool {
         self.units.iter().all(|unit| unit.text.mark().is_some())
     }
@@ -154,7 +154,7 @@ impl Finding<'_> {
         let count: u64 = source.list.iter().map(|(collected, _)| collected.count(part)).sum();
         let rounds = count.saturating_mul(R::BYTES as u64).div_ceil(2 * job.memory.part_bytes()).max(1);
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX).min(u32::MAX / source.parts.max(1));
-        // The usual number is allocated at once, because a growing vector leaves gaps in memory.
+        // Reserves space for the expected number of records, because a growing vector fragments the memory.
         let mut records = Vec::<R>::with_capacity(usize::try_from(count / u64::from(rounds)).unwrap_or_default());
         let takes_hot = depth < MAX_HALVINGS;
         let many = usize::try_from(job.memory.part_bytes()).unwrap_or(usize::MAX) / 2 / R::BYTES;
@@ -204,7 +204,7 @@ impl Finding<'_> {
         Ok(keys)
     }
 
-    /// Processes the records of hot keys one by one, and collects those of the other keys.
+    /// Processes the records of hot keys one by one, and collects the records of all other keys in `records`.
     fn resolve_oversized<R: Record>(
         &self,
         source: &Source<'_>,
@@ -307,7 +307,7 @@ struct Source<'a> {
     narrow: bool,
 }
 
-/// One of several rounds over a part.
+/// The records of a part that are processed in one round.
 #[derive(Clone, Copy)]
 struct Slice {
     part: u32,
@@ -315,7 +315,7 @@ struct Slice {
     rounds: u32,
 }
 
-/// The intervals of a part during the search: some wait to be merged, the others are in the spill buffer.
+/// The intervals of a part during the search: the pending ones in memory, the merged ones in the spill buffer.
 struct Intervals<'a> {
     finding: &'a Finding<'a>,
     waiting: Vec<Interval>,
@@ -332,12 +332,12 @@ impl Intervals<'_> {
         }
     }
 
-    /// Returns the limit of waiting intervals.
+    /// Returns the limit of pending intervals.
     fn most(&self) -> usize {
         usize::try_from(self.finding.job.memory.part_bytes()).unwrap_or(usize::MAX) / size_of::<Interval>()
     }
 
-    /// Merges the waiting intervals; if many are left, they become a run.
+    /// Merges the pending intervals; if many remain, writes them as a run.
     fn merge_pending(&mut self) -> Outcome<()> {
         merge(&mut self.waiting);
         match self.waiting.len() >= self.most() / 2 {
@@ -346,7 +346,7 @@ impl Intervals<'_> {
         }
     }
 
-    /// Turns the waiting intervals into a run.
+    /// Writes the pending intervals as a run.
     fn flush(&mut self) -> Outcome<()> {
         let before = self.spilled.len() / INTERVAL as u64;
         merge(&mut self.waiting);
@@ -365,7 +365,7 @@ impl Intervals<'_> {
 pub(super) struct Cursor<'a> {
     stored: &'a FinishedSpill,
     open: &'a OpenFiles,
-    /// Subtracted from every position.
+    /// Start of the unit in the whole text, subtracted from every position.
     base: u64,
     at: u64,
     end: u64,
@@ -375,7 +375,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Iterates from interval number `from` to number `to`, reading `step` at a time.
+    /// Creates a cursor over the intervals `from..to`, which reads `step` of them at a time.
     pub(super) fn new(
         stored: &'a FinishedSpill,
         (from, to): (u64, u64),

@@ -3,12 +3,12 @@
 use super::job::Job;
 use crate::job::job_progress::{cost, Forecast};
 
-/// Seconds for reading a byte of text and noting its anchors.
+/// Seconds for reading a byte of text and recording its anchors.
 const BYTE_SCANNED: f64 = 3e-8;
 /// Seconds for sorting a byte of text to find repeats.
 const BYTE_SORTED: f64 = 2e-8;
 
-/// Returns the bytes of the files that are deduplicated, without those of an earlier set.
+/// Returns the size of the files that are deduplicated, without an earlier set, in bytes.
 pub(super) fn own_bytes(job: &Job<'_>) -> u64 {
     job.inputs.written_files().iter().map(|file| file.bytes).sum()
 }

@@ -25,12 +25,13 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Bytes searched for the start of a line where a file is divided; if none starts there, the file is not divided at that place.
+/// Limit of the search for the start of a line where a file is divided, in bytes; without a line start in this range, the file is not
+/// divided there.
 const MAX_LINE_BYTES: u64 = 64 << 20;
-/// Minimum size of the parts of a file, in bytes.
+/// Minimum size of a part of a file, in bytes.
 const LEAST_PART: u64 = 1 << 10;
 
-/// Compressed files examined to estimate the length of their text, and the bytes of each.
+/// Limit of compressed files examined to estimate the length of their text, and of the bytes read from each.
 const EXAMINED_FILES: usize = 8;
 const EXAMINED_BYTES: u64 = 1 << 20;
 
@@ -39,7 +40,7 @@ const EXAMINED_BYTES: u64 = 1 << 20;
 pub(super) struct Inputs {
     /// The file or folder that is read in addition to the earlier set.
     root: PathBuf,
-    /// Whether it is in the cache of the hub, and the plan has its address.
+    /// Whether `root` is in the cache of the hub and the plan names its address.
     is_remote: bool,
     /// All files, those of the earlier set first.
     pub(super) files: Vec<TextFile>,
@@ -48,16 +49,16 @@ pub(super) struct Inputs {
     pub(super) problems: Vec<Problem>,
     /// An index that is read instead of a folder; its shards take the place of files.
     index: Option<Index>,
-    /// Further files that are read from the index.
+    /// Further files of the index that are read.
     extra_files: Vec<(PathBuf, FileStamp)>,
-    /// Bytes of text per hundred bytes of compressed files.
+    /// Estimated bytes of text per hundred bytes of compressed files.
     per_hundred: u64,
-    /// Limit of the memory for reading one of the files, and for compressing its output.
+    /// Limits of the memory for reading a file and for compressing its output, in bytes.
     reading: u64,
     packing: u64,
 }
 
-/// Downloads the input of a plan, if it is a data set of the hub, or lists it for a preview.
+/// Downloads the input of a plan if it is a data set of the hub; for a preview, only lists it.
 pub(super) fn fetch_remote(plan: &DedupPlan, is_preview: bool, context: &TaskContext) -> Outcome<Option<HubSnapshot>> {
     let (inputs, rules) = (&[PathBuf::from(&plan.input)], &[&HUB_RULES]);
     let selection = Selection { all_splits: true, ..Selection::default() };
@@ -66,7 +67,7 @@ pub(super) fn fetch_remote(plan: &DedupPlan, is_preview: bool, context: &TaskCon
     Ok(fetch(&request, context)?.into_iter().next())
 }
 
-/// Finds the inputs of a plan. `snapshot` is the input that is a data set of the hub.
+/// Finds the inputs of a plan. `snapshot` is the input if it is a data set of the hub.
 pub(super) fn find(
     plan: &DedupPlan,
     snapshot: Option<&HubSnapshot>,
@@ -84,7 +85,7 @@ pub(super) fn find(
         None => inputs.add(&inputs.root.clone(), plan.compat, options, cancel)?,
     }
     if let Some(snapshot) = snapshot.filter(|snapshot| !snapshot.is_file) {
-        // The cache may have other files of the repository.
+        // The cache may contain other files of the repository.
         let chosen: HashSet<&str> = snapshot.chosen(Selection::default(), &HUB_RULES)?.into_iter().collect();
         let own = inputs.files.split_off(inputs.earlier_count);
         inputs.files.extend(own.into_iter().filter(|file| chosen.contains(file.name.as_str())));
@@ -102,7 +103,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Determines the memory for compressed files, and estimates the ratio of text from the beginning of some of them.
+    /// Determines the memory needed for compressed files, and estimates the compression ratio from the beginning of some of them.
     fn sample_packed(&mut self, plan: &DedupPlan, cancel: &Cancel) -> Outcome<()> {
         for file in &self.files {
             self.reading = self.reading.max(reading_memory(file)?);
@@ -126,7 +127,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Leaves out row groups that are damaged, where that is accepted. Returns a problem for each.
+    /// Excludes damaged row groups if the options accept damage. Returns a problem for each.
     pub(super) fn leave_out_damage(
         &mut self,
         text_key: &str,
@@ -143,7 +144,7 @@ impl Inputs {
         Memory::of(options.memory_bytes, options.threads.max(1), self.working_memory(rule), self.files.len())
     }
 
-    /// Refuses a memory limit that the window of a decoder, or the data kept for each file, would exceed.
+    /// Refuses a memory limit that is too small for the window of a decoder or for the data of each file.
     pub(super) fn check_memory(&self, rule: &Rule, memory: u64) -> Outcome<()> {
         let working = self.working_memory(rule);
         let least = Memory::least(working, self.files.len());
@@ -171,9 +172,9 @@ impl Inputs {
         Err(Failure::usage("deduplicating", why).on(largest).with_hint(hint))
     }
 
-    /// Refuses an output that contains one of the files or is in a folder that is read, with links resolved.
+    /// Refuses an output that contains an input file, or is inside a subfolder that is read. Links are resolved.
     pub(super) fn refuse_overlap(&self, plan: &DedupPlan, layout: &Layout) -> Outcome<()> {
-        // The shards of an index are not checked as files.
+        // The shards of an index are not in this list.
         let files = self.line_files();
         let refuse = |why: String, name: &str| {
             let failure = Failure::usage("deduplicating", why).on(Subject::field("--output"));
@@ -255,7 +256,7 @@ impl Inputs {
         self.index.as_ref().map(|index| index.shards)
     }
 
-    /// Returns the files whose output is written.
+    /// Returns the files whose output is written: all except the earlier set.
     pub(super) fn written_files(&self) -> &[TextFile] {
         self.files.get(self.earlier_count..).unwrap_or_default()
     }
@@ -271,29 +272,29 @@ impl Inputs {
         self.line_files().into_iter().filter(|file| !file.source.is_table()).collect()
     }
 
-    /// Returns every file in the state in which it was found.
+    /// Returns the paths of all input files with the stamps they had when they were found.
     pub(super) fn stamps(&self) -> impl Iterator<Item = (&Path, FileStamp)> {
         let beside = self.extra_files.iter().map(|(path, stamp)| (path.as_path(), *stamp));
         self.files.iter().map(|file| (file.path.as_path(), file.stamp)).chain(beside)
     }
 
-    /// Returns the address of a file of the hub, with its commit.
+    /// Returns the address of a downloaded file of the hub, including its commit.
     pub(super) fn address(&self, path: &Path) -> Option<String> {
         address_of(path).filter(|_| self.is_remote && path.starts_with(&self.root))
     }
 
-    /// Returns the bytes on disk.
+    /// Returns the size on disk of all files, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Returns the bytes on disk of a range of lines.
+    /// Returns the size on disk of a range of lines, in bytes.
     pub(super) fn bytes_of(&self, stretch: &LineRange) -> u64 {
         let end = self.files.get(stretch.file).map_or(0, |file| file.bytes);
         end.min(stretch.to).saturating_sub(stretch.from.offset)
     }
 
-    /// Returns the approximate bytes of text; for plain files never less than the actual number.
+    /// Returns the approximate size of the text in bytes; for uncompressed files never less than the actual size.
     pub(super) fn text_bytes(&self) -> u64 {
         let of = |file: &TextFile| match file.has_plain_lines() {
             true => file.bytes,
@@ -309,8 +310,8 @@ impl Inputs {
         file.has_plain_lines() && self.shard_of(number).is_none() && file.bytes > least
     }
 
-    /// Returns the units of reading: files in order, of one set each, together about the size given by the division. Each part of a larger
-    /// file is a unit; its lines are counted from its beginning.
+    /// Returns the units of reading: consecutive files of one set with about the size given by the division. Each part of a larger file is
+    /// a unit of its own; lines of a part are counted from its beginning.
     pub(super) fn units(&self, division: &Division, cancel: &Cancel) -> Outcome<Vec<Vec<LineRange>>> {
         let mut units = Vec::new();
         let (mut unit, mut bytes) = (Vec::new(), 0_u64);
@@ -333,7 +334,7 @@ impl Inputs {
         Ok(units)
     }
 
-    /// Returns the parts of a plain file, each of whole lines.
+    /// Returns the parts of an uncompressed file, each consisting of whole lines.
     fn parts(&self, number: usize, division: &Division, cancel: &Cancel) -> Outcome<Vec<LineRange>> {
         let whole = LineRange::whole(number);
         let Some(file) = self.files.get(number) else { return Ok(vec![whole]) };
@@ -341,11 +342,11 @@ impl Inputs {
         let (mut parts, mut from) = (Vec::new(), 0);
         let wanted: Vec<u64> =
             (1..count).map(|part| (u128::from(file.bytes) * u128::from(part) / u128::from(count)) as u64).collect();
-        // Of an object, its beginning is not read now.
+        // For an object in a store, requests only the range around the first boundary.
         let first = wanted.first().map_or(0..u64::MAX, |first| first.saturating_sub(1)..*first);
         let open = open_part(&file.path, first)?;
         let find = |wanted: &u64| line_from(&open, *wanted, MAX_LINE_BYTES, cancel);
-        // One listing of a store covers all of them.
+        // For an object in a store, all boundaries are searched for in parallel.
         let known = match is_remote(&file.path) {
             true => run_units(&wanted, threads_for(&file.path, 1), cancel, find)?,
             false => Vec::new(),

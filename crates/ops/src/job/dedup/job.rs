@@ -1,4 +1,4 @@
-//! A run in progress, as all stages see it: what was decided before the text is read, and the journal.
+//! A run in progress, as all stages use it: the decisions made before the text is read, and the journal.
 
 use super::budget::Budget;
 use super::inputs::Inputs;
@@ -14,9 +14,9 @@ use serde::Serialize;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Increased when different places of the text become anchors: records of different versions cannot be combined.
+/// Version of the choice of anchors. Must be increased when the choice changes, because records of different versions cannot be combined.
 const ANCHOR_VERSION: u32 = 2;
-/// Units in the journal are identified by name; the state of their inputs is part of the key of the journal.
+/// Placeholder: units in the journal are identified by name, and the state of their inputs is part of the key of the journal.
 const NO_STAMP: FileStamp = FileStamp { bytes: 0, modified_ns: 0, inode: 0 };
 
 /// Everything that is decided before the text is read.
@@ -29,20 +29,20 @@ pub(super) struct Job<'a> {
     pub(super) memory: Memory,
     pub(super) division: Division,
     pub(super) budget: Arc<Budget>,
-    /// Bytes for the cache of what was found in text on scratch.
+    /// Memory for the cache of match results for text on scratch, in bytes.
     pub(super) known_bytes: u64,
     pub(super) journal: Journal,
-    /// Ends with the run.
+    /// Cache of objects that were read from stores; removed at the end of the run.
     pub(super) _kept: ReadCache,
 }
 
 impl Job<'_> {
-    /// Returns what a stopped run recorded about a unit.
+    /// Returns the results that a stopped run recorded for a unit.
     pub(super) fn recorded_unit<T: DeserializeOwned>(&self, unit: &str) -> Option<T> {
         recorded_unit(&self.journal, unit)
     }
 
-    /// Records that a unit is done.
+    /// Records a unit as done, with its results.
     pub(super) fn note(&self, unit: &str, notes: &impl Serialize) -> Outcome<()> {
         note(&self.journal, unit, notes)
     }

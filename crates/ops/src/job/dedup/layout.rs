@@ -11,29 +11,29 @@ use std::path::{Path, PathBuf};
 /// Paths of the files of a plan.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// The output, absolute.
+    /// Absolute path of the output.
     pub(super) output: PathBuf,
     pub(super) run_folder: RunFolder,
-    /// Data that is read by position and not kept: in the run folder, or where the user wants it.
+    /// Folder of the temporary data that is read by position: in the run folder, or in the folder that the user chose.
     pub(super) scratch: PathBuf,
-    /// Whether it is outside of the run folder.
+    /// Whether `scratch` is outside of the run folder.
     pub(super) is_on_other_disk: bool,
     pub(super) index: Option<PathBuf>,
     pub(super) ranges: Option<PathBuf>,
 }
 
-/// Returns a path that does not depend on the current folder.
+/// Returns the absolute form of a path.
 fn absolute(path: &str) -> Outcome<PathBuf> {
     files::absolute(path).map_err(|error| Failure::io("deduplicating", path, &error))
 }
 
-/// Returns the plan with paths that do not depend on the current folder, so that plans can be compared. The address of a data set stays.
+/// Returns the plan with absolute paths, so that plans can be compared. The address of a data set in the hub is not changed.
 pub(super) fn with_absolute_paths(plan: &DedupPlan) -> Outcome<DedupPlan> {
     let mut plan = plan.clone();
     let named = [&mut plan.against, &mut plan.export_index, &mut plan.export_ranges, &mut plan.from_index];
     let named = named.into_iter().filter_map(Option::as_mut).chain([&mut plan.input]);
     for path in named.filter(|path| !path.is_empty() && !is_hub_url(path)) {
-        // A path without an absolute name in UTF-8 stays as given.
+        // A path whose absolute form is not valid UTF-8 is not changed.
         if let Some(whole) = files::without_slash(&absolute(path)?).to_str() {
             whole.clone_into(path);
         }
@@ -41,7 +41,7 @@ pub(super) fn with_absolute_paths(plan: &DedupPlan) -> Outcome<DedupPlan> {
     Ok(plan)
 }
 
-/// Returns the settled plan with an absolute output, so that it can be run again from any folder.
+/// Returns the plan with an absolute output, so that it can be run again from any folder.
 pub(super) fn with_output(plan: &DedupPlan) -> Outcome<DedupPlan> {
     let output = absolute(&plan.output)?;
     let output = output.to_str().unwrap_or(&plan.output).to_owned();
@@ -57,7 +57,7 @@ impl Layout {
             return Err(refuse("no output is given"));
         }
         let given = absolute(&wanted)?;
-        // `x/..` and `.` have no name for a run folder next to them.
+        // `x/..` and `.` have no file name, from which the name of the run folder is derived.
         let output: PathBuf = match given.file_name() {
             Some(_) => files::without_slash(&given),
             None => files::canonicalize(&given).map_err(|error| Failure::io("deduplicating", &given, &error))?,
@@ -86,32 +86,32 @@ impl Layout {
         })
     }
 
-    /// Returns the folder that contains everything that becomes visible.
+    /// Returns the folder that contains all files that the run publishes.
     pub(super) fn root(&self) -> &Path {
         self.output.parent().unwrap_or(&self.output)
     }
 
-    /// Returns the folders in which files become visible.
+    /// Returns the folders in which the run publishes files.
     pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
         [Some(&self.output), self.index.as_ref(), self.ranges.as_ref()].into_iter().flatten().map(PathBuf::as_path)
     }
 
-    /// Path of the ranges of a unit, kept until the end.
+    /// Path of the ranges of a unit, which are needed until the end of the run.
     pub(super) fn ranges_of(&self, unit: usize) -> PathBuf {
         self.work_path("ranges").join(unit.to_string())
     }
 
-    /// Path of an output of a file before publication: the first one, or one of several of a shard of an index.
+    /// Path of an output of a file before publication. For a shard of an index there are several, numbered by `part`.
     pub(super) fn staged(&self, file: usize, part: usize) -> PathBuf {
         self.work_path("out").join(if part == 0 { file.to_string() } else { format!("{file}.{part}") })
     }
 
-    /// Paths of the ranges of a file, and of all ranges, before publication.
+    /// Path of the ranges of a file before publication.
     pub(super) fn ranges_section(&self, file: usize) -> PathBuf {
         self.work_path("out").join(format!("{file}.ranges"))
     }
 
-    /// See [`ranges_section`](Self::ranges_section).
+    /// Path of the ranges of all files before publication.
     pub(super) fn all_ranges(&self) -> PathBuf {
         self.work_path("out").join("ranges")
     }
@@ -125,12 +125,12 @@ impl Layout {
         self.run_folder.work_folder().join(name)
     }
 
-    /// Returns the folders in which a run works, without scratch.
+    /// Returns the folders with unpublished files of a run, without scratch.
     pub(super) fn folders(&self) -> [PathBuf; 3] {
         ["ranges", "out", "shards"].map(|name| self.work_path(name))
     }
 
-    /// Path at which the output of a file becomes visible.
+    /// Path at which the output of a file is published.
     pub(super) fn target(&self, name: &str) -> PathBuf {
         self.output.join(name)
     }

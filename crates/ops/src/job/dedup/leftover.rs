@@ -1,7 +1,7 @@
 //! Scratch that a stopped run left in the folder that the user chose (`--scratch`), found by the next run that uses this folder.
 //!
-//! Files in the run folder are never lost, because every run with the same output checks it. A scratch folder elsewhere names its output,
-//! and the run folder names the scratch folder.
+//! Files in the run folder are never lost, because every run with the same output checks it. For a scratch folder elsewhere, a file in it
+//! names the output, and a file in the run folder names the scratch folder.
 
 use super::layout::Layout;
 use gristmill_core::text::{bytes, display_safe};
@@ -19,9 +19,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// In a scratch folder: names its output. In the work folder of the run folder: names the scratch folder.
+/// Name of the file. In a scratch folder, it names the output; in the work folder of the run folder, it names the scratch folder.
 const NAME: &str = "scratch.json";
-/// The largest such file that is read, in bytes.
+/// Limit of the size of such a file, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 16;
 /// Permission bits of the file.
 const FILE_PERMISSIONS: u32 = 0o600;
@@ -31,7 +31,7 @@ const FILE_PERMISSIONS: u32 = 0o600;
 struct Note {
     /// The output, or the scratch folder.
     path: PathBuf,
-    /// The process that created it; files of another host are left alone.
+    /// The process that created the file; scratch of another host is not removed.
     by: ProcessIdentity,
 }
 
@@ -62,18 +62,18 @@ pub(super) fn note(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
     }
 }
 
-/// Removes scratch that a stopped run with this output left in another place than that of this run.
+/// Removes the scratch of a stopped run with this output, if it is in another folder than the scratch of this run.
 pub(super) fn remove_previous(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
     let Some(note) = read(&layout.run_folder.work_folder())? else { return Ok(()) };
     let is_former = note.path != layout.scratch && is_of(&note.path, &layout.output);
-    // The folder itself must also name the output: anyone may have written the file, which is no reason to remove a foreign folder.
+    // The folder itself must also name the output: any user may have written the file, and a folder of another program must not be removed.
     match is_former && read(&note.path)?.is_some_and(|there| there.path == layout.output) {
         true => fs.remove_dir_all(&note.path),
         false => Ok(()),
     }
 }
 
-/// Returns where a stopped run wanted its scratch, if not in its run folder.
+/// Returns the folder that the user chose for the scratch of a stopped run (`--scratch`); `None` if it is in the run folder.
 pub fn external_scratch(own: &RunFolder) -> Option<PathBuf> {
     let note = read(&own.work_folder()).ok().flatten()?;
     note.path.parent().map(Path::to_owned)
@@ -83,7 +83,8 @@ fn is_of(scratch: &Path, output: &Path) -> bool {
     scratch.file_name() == Some(OsStr::new(&folder_name(output)))
 }
 
-/// Checks the folders next to the scratch folder of this run: removes those of runs that cannot be resumed, and reports those that can.
+/// Checks the folders next to the scratch folder of this run: removes scratch of runs that cannot be resumed, and reports scratch of other
+/// stopped runs.
 pub(super) fn check_leftovers(
     fs: &dyn Fs,
     layout: &Layout,

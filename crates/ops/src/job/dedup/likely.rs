@@ -1,17 +1,17 @@
-//! Likely shares of removed text for several lengths together: a longer minimum length never removes more than a shorter one, and each
-//! share has bounds.
+//! Likely shares of removed text for several lengths: a longer minimum length never removes more than a shorter one, and each share has
+//! bounds.
 
 use super::LengthEstimate;
 
-/// Maximum distance between the bounds of a share, and minimum distance of each from it.
+/// Maximum distance between the bounds of a share, and minimum distance of each bound from the share.
 const MAX_BOUND_DISTANCE: f64 = 0.25;
 const MIN_BOUND_DISTANCE: f64 = 0.04;
 /// Standard deviations between a share and its bounds.
 const MAX_DEVIATIONS: f64 = 4.0;
 
-/// Adjusts the shares of the lengths, given in any order, so that they never grow with the length, and sets bounds for those that are not
-/// exact. `deviation` is the standard deviation of a share. If little of the text was read, the upper bound is missing, and the bounds are
-/// as wide as allowed.
+/// Adjusts the shares of the lengths, given in any order, so that they never increase with the length, and sets bounds for shares that are
+/// not exact. `deviation` returns the standard deviation of a share. If little of the text was read, there is no upper bound, and the
+/// bounds are as wide as allowed.
 pub(super) fn make_monotonic(lengths: &mut [LengthEstimate], deviation: impl Fn(&LengthEstimate) -> f64) {
     let mut all: Vec<&mut LengthEstimate> = lengths.iter_mut().filter(|length| !length.is_exact).collect();
     all.sort_by_key(|length| length.min_length);
@@ -37,8 +37,8 @@ pub(super) fn make_monotonic(lengths: &mut [LengthEstimate], deviation: impl Fn(
     }
 }
 
-/// Returns the never growing values that are nearest to `values` by the sum of weighted squares: growing neighbours are replaced by their
-/// mean.
+/// Returns the non-increasing values that are nearest to `values` by the sum of weighted squares: increasing neighbours are replaced by
+/// their mean.
 fn never_growing(values: &[f64], weights: &[f64]) -> Vec<f64> {
     let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
     for (value, weight) in values.iter().zip(weights) {

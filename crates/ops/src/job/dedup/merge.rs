@@ -1,4 +1,4 @@
-//! Third stage: the results of the parts and of the scan in a unit become its ranges, sorted and not touching each other.
+//! Third stage: merges the intervals of a unit, found by the search of the parts and by the scan, into sorted ranges that do not touch.
 
 use super::anchors::{interval_bytes, INTERVAL};
 use super::budget::Budget;
@@ -44,7 +44,7 @@ pub(super) fn merge_unit(
     for (which, cursor) in cursors.iter_mut().enumerate() {
         heap.extend(cursor.next()?.map(|next| Reverse((next, which))));
     }
-    // Kept until the end of the run, so it is never stored in memory.
+    // The ranges are needed until the end of the run, so they are always written to disk.
     let mut ranges = SpillBuffer::new(&*job.context.fs, job.layout.ranges_of(number), &Budget::new(0));
     ranges.spill()?;
     let (mut open_range, mut seen): (Option<(u64, u64)>, u64) = (None, 0);

@@ -1,9 +1,10 @@
 //! `dedup` as a job: reads a folder of JSONL and writes the same files without repeated text (docs/formats/bsade.md).
 //!
-//! The stages consist of units that run in any order and on any thread: *read* (some files: their text, and anchor records), *find* (some
-//! of the keys: repeated intervals), *merge* (the ranges of some files), *write* (one file), *export* (one shard). Text and records stay in
-//! memory while it suffices, and go to scratch after that. The journal names the finished units, so that a stopped run can be resumed. The
-//! number of threads, the memory and the division into units do not change the output. Nothing is visible before all of it is finished.
+//! The stages consist of units that run in any order and on any thread: *read* (some files: their text and anchor records), *find* (some of
+//! the keys: repeated intervals), *merge* (the ranges of some files), *write* (one file), *export* (one shard). Text and records are held
+//! in memory up to its limit, and are written to scratch after that. The journal records the finished units, so that a stopped run can be
+//! resumed. The number of threads, the memory and the division into units do not change the output. No output is visible before all of it
+//! is finished.
 
 mod anchors;
 mod budget;
@@ -53,17 +54,17 @@ use std::sync::Arc;
 
 /// Starts a plan in the background. Errors in the plan are also reported at the end of the task.
 ///
-/// The same plan on the same output resumes a stopped run, or does nothing after a finished one.
+/// The same plan with the same output resumes a stopped run, and does nothing after a finished one.
 pub fn start(plan: DedupPlan, options: RunOptions) -> Outcome<Task<DedupReport>> {
     start_on(plan, options, Tuning::default(), Arc::new(RealFs))
 }
 
-/// Executes a plan on the thread of a task.
+/// Executes a plan on the calling thread.
 pub(crate) fn run_dedup(context: &TaskContext, plan: &DedupPlan) -> Outcome<DedupReport> {
     run::run(context, plan, Tuning::default())
 }
 
-/// Sizes that do not change the result; set by tests.
+/// Sizes that tests may set; they do not change the result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tuning {
     /// Number of parts of the keys.

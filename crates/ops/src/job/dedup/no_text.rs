@@ -6,7 +6,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{keys_of, Blocks, Position, TextFile};
 
-/// Limits of files examined, of bytes of each, and of lines.
+/// Limits of the examined files, of the bytes of each, and of the lines.
 const MAX_FILES: usize = 8;
 const MAX_BYTES: usize = 64 << 10;
 const MAX_LINES: usize = 50;

@@ -1,10 +1,10 @@
-//! Notes of lines, kept between reading and writing while there is memory.
+//! Notes of lines, kept in memory between the read and the write stage as long as the budget lasts.
 
 use super::budget::{Budget, Chunk, CHUNK_BYTES};
 use crate::engine::dedup::line_notes::LineNote;
 use std::sync::Arc;
 
-/// Notes per chunk.
+/// Number of notes per chunk.
 const IN_CHUNK: usize = CHUNK_BYTES / LineNote::BYTES;
 
 /// Notes of the lines of a unit, in order.
@@ -29,7 +29,7 @@ impl Notes {
                 None => return false,
             }
         }
-        // Chunks hold whole notes.
+        // The size of a chunk is a multiple of the size of a note.
         self.chunks.last_mut().is_some_and(|chunk| chunk.fill(&note.to_bytes()).is_empty())
     }
 

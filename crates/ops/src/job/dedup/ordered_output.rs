@@ -1,4 +1,4 @@
-//! The output of one file: pieces are made in parallel and written in order.
+//! The output of one file: pieces are produced in parallel and written in order.
 
 use super::export::{PlacedFile, PlacedPart};
 use super::job::Job;
@@ -20,15 +20,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A piece of a file whose output is made by one thread.
 #[derive(Clone, Copy)]
 pub(super) struct OutputUnit {
-    /// Index of the part of the file.
+    /// Index of the part within the file.
     pub(super) part: usize,
     pub(super) lines: LineRange,
-    /// Offset of its text in the text of the part, and its length, both including separators.
+    /// Offset of the text of the piece in the text of the part, and its length, both including separators.
     pub(super) at: u64,
     pub(super) bytes: u64,
 }
 
-/// A file that is being written: pieces are made in parallel and written in order.
+/// A file that is being written: pieces are produced in parallel and written in order.
 pub(super) struct OrderedOutput {
     pub(super) pieces: Vec<OutputUnit>,
     down: Mutex<OutputState>,
@@ -44,7 +44,7 @@ pub(super) struct OutputState {
     /// Files of the result; the last one is being written.
     pub(super) files: Vec<WrittenFile>,
     pub(super) lines: Vec<PlaceInLine>,
-    /// Ranges of removed text, for viewing them; begun with the first one.
+    /// Ranges of removed text, for viewing them; the file is created with the first range.
     section: Section,
     ranges: Option<(BufferedFile, Hash)>,
     written: WrittenRanges,
@@ -52,7 +52,7 @@ pub(super) struct OutputState {
 
 impl OrderedOutput {
     pub(super) fn of(job: &Job<'_>, placed: &PlacedFile, is_wanted: bool) -> Self {
-        // With very many files each is one piece, so the capacity is exact: space for a second piece would be as large as three others.
+        // With very many files, each is one piece: an exact capacity avoids allocating space for further pieces.
         let count = |part: &PlacedPart| part.facts.seams.len() + 1;
         let mut pieces = Vec::with_capacity(if is_wanted { placed.parts.iter().map(count).sum() } else { 0 });
         for (number, part) in placed.parts.iter().enumerate().filter(|_| is_wanted) {
@@ -114,7 +114,7 @@ impl OutputState {
         Ok(())
     }
 
-    /// Writes collected ranges.
+    /// Writes the collected ranges.
     pub(super) fn put_ranges(&mut self, job: &Job<'_>, file: usize, gathered: &mut RangeBlocks) -> Outcome<()> {
         if gathered.is_empty() {
             return Ok(());
@@ -157,7 +157,7 @@ impl OutputState {
         }
     }
 
-    /// Returns the output, which is created with its first line: a file without lines has no output.
+    /// Returns the output. It is created with its first line, because a file without lines has no output.
     pub(super) fn open(&mut self, job: &Job<'_>, file: usize) -> Outcome<&mut CompressedOutput> {
         let output = match self.output.take() {
             Some(output) => output,

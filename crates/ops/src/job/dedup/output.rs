@@ -15,7 +15,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 pub(super) struct Hash(Arc<Mutex<Xxh3>>);
 
 impl Hash {
-    /// Creates the file at `path`, hashed; replaces a file left by a stopped run.
+    /// Creates the hashed file at `path`; replaces a file left by a stopped run.
     pub(super) fn create(&self, fs: &dyn Fs, path: &Path) -> Outcome<BufferedFile> {
         fs.remove_file(path)?;
         let file = HashingWriter { inner: fs.create_file(path)?, hash: self.clone() };
@@ -29,7 +29,7 @@ impl Hash {
     }
 }
 
-/// Passes all data on, and hashes what is written.
+/// Writer that passes all data on and hashes the written bytes.
 struct HashingWriter {
     inner: Box<dyn WriteFile>,
     hash: Hash,

@@ -22,10 +22,10 @@ pub(super) fn publish(
     let (context, plan, layout) = (job.context, job.plan, job.layout);
     let fs = &*context.fs;
     Folders::with(fs, first_input, |folders| {
-        // Three more files: the ranges, the plan and the report.
+        // Counts three more files: the ranges, the plan and the report.
         let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?;
         let mut publication = publication.counting(&context.progress, made.len() as u64 + 3);
-        // An input without documents also has a visible result: the empty folder.
+        // For an input without documents, the visible result is an empty folder.
         folders.make(&layout.output)?;
         for file in made {
             context.cancel.check()?;

@@ -1,4 +1,4 @@
-//! First stage: the documents of each unit become text, anchor records, and the intervals found by the scan itself.
+//! First stage: reads the documents of each unit and produces text, anchor records, and the intervals found by the scan itself.
 
 use super::anchors::{AnchorScan, Collector, Run};
 use super::find::{passages_of, recorded_passages, RecordedPassage};
@@ -20,19 +20,19 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Number of units of objects that are fetched while others are read, if there are not more threads.
+/// Number of units in stores that are prefetched while others are read, unless there are more threads.
 const UNITS_AHEAD: usize = 8;
 /// Documents between two progress updates.
 const PROGRESS_EVERY: u64 = 256;
 /// Bytes of a file between two possible boundaries of its output pieces, unless units are smaller.
 const BOUNDARY_BYTES: u64 = 2 << 20;
-/// Precedes each document.
+/// Byte that precedes each document.
 const SEPARATOR: &[u8] = &[0xff];
 
 /// Facts about a file, or a part of one, after it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileFacts {
-    /// Bytes of its text including separators: the number of positions that its documents occupy.
+    /// Bytes of the text of the file including separators: the number of positions that its documents occupy.
     pub(super) bytes: u64,
     /// Number of documents.
     pub(super) documents: u64,
@@ -41,7 +41,7 @@ pub(super) struct FileFacts {
     pub(super) lines: u64,
     /// Blank lines, or rows without a value, among the lines without usable text.
     pub(super) blank: u64,
-    /// Possible boundaries of output pieces, for a file that is written in parts.
+    /// Possible boundaries of output pieces, for a file that is written in pieces.
     pub(super) seams: Vec<LineBoundary>,
 }
 
@@ -50,13 +50,13 @@ pub(super) struct FileFacts {
 pub(super) struct LineBoundary {
     /// Offset in the file, in bytes.
     pub(super) offset: u64,
-    /// Lines before it, counted from the beginning of the part.
+    /// Lines before the boundary, counted from the beginning of the part.
     pub(super) line: u64,
-    /// Bytes of text before it including separators, counted likewise.
+    /// Bytes of text before the boundary, including separators, counted from the beginning of the part.
     pub(super) at: u64,
 }
 
-/// Records a problem; a strict sink ends the run at once.
+/// Records a problem. In strict mode, it ends the run at once.
 fn add_problem(recorded: &mut RecordedProblems, problem: Problem, strict: Option<&dyn ProblemSink>) -> Outcome<()> {
     if let Some(sink) = strict {
         sink.report(problem.clone())?;
@@ -85,12 +85,12 @@ pub(super) struct ReadUnit {
     pub(super) collected: AnchorScan,
     /// Notes of all lines, if there was memory for them.
     pub(super) notes: Option<Arc<Notes>>,
-    /// Whether it was read by an earlier run.
+    /// Whether the unit was read by an earlier run.
     pub(super) is_resumed: bool,
 }
 
 impl ReadUnit {
-    /// Returns the bytes that were written to scratch.
+    /// Returns the bytes that the unit wrote to scratch.
     pub(super) fn on_disk(&self) -> u64 {
         let piles = [&self.text, &self.collected.anchors, &self.collected.found];
         piles.into_iter().filter_map(FinishedSpill::mark).map(|mark| mark.bytes).sum()
@@ -115,7 +115,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -
             facts.push(reading.file(stretch, file)?);
         }
     }
-    // Data in memory is lost with the process; a unit is only recorded as done when all of it is on disk.
+    // Data in memory is lost with the process, so a unit is only recorded as done when all of its data is on disk.
     let on_disk = reading.text.is_spilled() || reading.sink.is_spilled();
     if on_disk {
         reading.text.spill()?;
@@ -167,7 +167,7 @@ struct UnitReader<'a> {
     findings: RecordedProblems,
     spare: String,
     write_back: WriteBack,
-    /// `None` once there is no memory for notes.
+    /// `None` once the budget has no memory for notes.
     notes: Option<Notes>,
 }
 
@@ -180,7 +180,7 @@ impl<'a> UnitReader<'a> {
         let scanner = Scanner::new(&job.rule);
         let (findings, spare) = (RecordedProblems::default(), String::new());
         let back = WriteBack::new(&Layout::of(job.plan)?);
-        // The earlier set is only compared with, not written.
+        // The earlier set is only compared with, so nothing is written for it.
         let is_written = stretches.first().is_some_and(|stretch| stretch.file >= job.inputs.earlier_count);
         let notes = (is_written && job.plan.mode == Mode::Remove).then(|| Notes::new(&job.budget));
         Ok(Self { job, number, scanner, text: pile("text"), sink, findings, spare, write_back: back, notes })
@@ -216,7 +216,7 @@ impl<'a> UnitReader<'a> {
             }
             if let Some(mut problem) = found {
                 if strict.is_some() && stretch.from.offset > 0 {
-                    // The problem ends the run, so its line number is determined now.
+                    // The problem ends the run, so its line number in the file is determined now.
                     let before = lines_before(&open_read(&file.path)?, stretch.from.offset, cancel)?;
                     problem.subject.line = problem.subject.line.map(|line| line + before);
                 }
@@ -237,7 +237,7 @@ impl<'a> UnitReader<'a> {
         Ok(facts)
     }
 
-    /// Notes a line for the write stage, while there is memory for notes.
+    /// Adds a note of a line for the write stage, as long as there is memory for notes.
     fn note(&mut self, line: Line<'_>, text_bytes: u64) -> Outcome<()> {
         let Some(notes) = &mut self.notes else { return Ok(()) };
         let note = match line {
@@ -254,7 +254,7 @@ impl<'a> UnitReader<'a> {
     fn document(&mut self, line: Line<'_>) -> Outcome<u64> {
         self.text.append(SEPARATOR)?;
         let (text, scanner, sink) = (&mut self.text, &mut self.scanner, &mut self.sink);
-        // Shorter than any window.
+        // A text shorter than the minimum length has no window.
         if line.most_bytes() < self.job.rule.min_length {
             return line.each_piece(&mut self.spare, &mut |piece| text.append(piece.as_bytes()));
         }
@@ -268,7 +268,7 @@ impl<'a> UnitReader<'a> {
     }
 }
 
-/// Begins to fetch a unit that is read later.
+/// Starts to prefetch a unit that is read later.
 fn begin_unit(job: &Job<'_>, parts: &PartsAhead, stretches: &[LineRange]) {
     let Some(first) = stretches.first() else { return };
     if let Some(file) = job.inputs.files.get(first.file).filter(|file| file.has_plain_lines()) {

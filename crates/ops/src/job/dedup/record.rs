@@ -1,4 +1,4 @@
-//! The record that a finished dedup leaves, and how the next run uses it.
+//! The record of a finished dedup, and how the next run uses it.
 
 use super::inputs::Inputs;
 use super::layout::Layout;
@@ -26,7 +26,7 @@ impl RecordedPlan for DedupPlan {
 impl Recorded {
     pub(super) fn inputs_of(inputs: &Inputs) -> Vec<RecordedInput> {
         let record = |(path, stamp): (&Path, FileStamp)| match inputs.address(path) {
-            // Its commit identifies the content, wherever the cache is.
+            // The address includes the commit, which identifies the content, wherever the cache is.
             Some(address) => {
                 RecordedInput { path: address.into(), stamp: FileStamp { bytes: stamp.bytes, ..FileStamp::default() } }
             }
@@ -54,7 +54,7 @@ pub(super) fn decide_run(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: 
     }
     for place in layout.places() {
         if is_not_empty(place) {
-            // A store that does not answer may have something there.
+            // If a store does not answer, the state of the output is unknown, so the run fails.
             files::try_is_taken(place)?;
             let why = match files::is_dir(place) {
                 true => "there is something in it already",
@@ -67,7 +67,8 @@ pub(super) fn decide_run(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: 
     Ok(Decision::Run)
 }
 
-/// Whether a folder contains anything except empty folders, which a run may have left that was killed just before it moved its files.
+/// Whether a folder contains anything except empty folders. A run that was killed just before it moved its files may have left empty
+/// folders.
 fn is_not_empty(place: &Path) -> bool {
     let Ok(entries) = files::read_dir(place) else { return files::is_taken(place) };
     let mut folders = vec![entries];

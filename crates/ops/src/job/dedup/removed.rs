@@ -1,4 +1,4 @@
-//! The ranges of all files in one file next to the report, for viewing what was removed.
+//! Writes the ranges of all files to one file next to the report, for viewing the removed text.
 
 use super::job::Job;
 use super::stages::MergedRanges;
@@ -18,7 +18,7 @@ fn source_of(file: &TextFile) -> Source {
     Source { name: file.name.clone(), path: file.path.clone(), bytes, modified_ns }
 }
 
-/// Joins the sections of all files into one file; `None` for an index, whose text is not in files. Can be repeated.
+/// Concatenates the sections of all files into one file; `None` for an index, whose text is not in files. Can be repeated.
 pub(super) fn assemble(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenParts]) -> Outcome<Option<PathBuf>> {
     if job.inputs.shards().is_some() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What a run of `dedup` did, or would do.
+//! The report of a run of `dedup`, and the estimate before a run.
 
 use crate::job::report::OutputFile;
 use gristmill_core::{text, Problem, ProblemKind, Severity};
@@ -13,17 +13,17 @@ pub struct DedupReport {
     pub output: PathBuf,
     /// Number of input files.
     pub files: u64,
-    /// Figures of all files together: what was read, and what was removed or, in annotate mode, listed.
+    /// Figures of all files together: documents that were read, and text that was removed or, in annotate mode, listed.
     pub totals: Figures,
     /// Figures of each file, in the order of the documents.
     pub per_file: Vec<FileReport>,
     /// The most repeated passages, in descending order of repeated bytes.
     pub passages: Vec<RepeatedPassage>,
-    /// Files next to the output: those of an exported index, or exported ranges.
+    /// Additional output files: an exported index, or exported ranges.
     pub exported: Vec<OutputFile>,
-    /// Everything existed already and nothing was written. The figures are those of the run that made it.
+    /// Whether the result existed already and nothing was written. The figures are then those of the run that wrote it.
     pub nothing_to_do: bool,
-    /// Units that an earlier, stopped run had already done.
+    /// Units that an earlier, stopped run had finished.
     pub resumed_units: u64,
     /// Scratch space used, in bytes.
     pub scratch_bytes: u64,
@@ -39,26 +39,26 @@ pub struct DedupReport {
 /// Documents and their repeated text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Documents with text.
+    /// Number of documents with text.
     pub documents: u64,
-    /// Lines without usable text, which are copied unchanged.
+    /// Number of lines without usable text, which are copied unchanged.
     pub copied_lines: u64,
-    /// Bytes of text.
+    /// Size of the text in bytes.
     pub text_bytes: u64,
     /// Number of repeated ranges.
     pub ranges: u64,
-    /// Bytes of the ranges, before they are cut to whole characters.
+    /// Bytes of the ranges, before they are shrunk to whole characters.
     pub range_bytes: u64,
-    /// Bytes of the repeated ranges after each is shrunk to whole characters: what is removed or annotated.
+    /// Bytes of the ranges after each is shrunk to whole characters, which are removed or annotated.
     pub removed_bytes: u64,
-    /// Documents with at least one range.
+    /// Number of documents with at least one range.
     pub changed_documents: u64,
-    /// Documents whose whole text is removed, or would be.
+    /// Number of documents whose whole text is removed, or would be.
     pub emptied_documents: u64,
 }
 
 impl Figures {
-    /// Adds other figures.
+    /// Adds the figures of other documents.
     pub fn add(&mut self, other: &Self) {
         self.documents += other.documents;
         self.copied_lines += other.copied_lines;
@@ -94,9 +94,9 @@ pub struct FileReport {
 /// A repeated passage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepeatedPassage {
-    /// The file of the place that is shown; raw.
+    /// The file of the shown occurrence; raw.
     pub file: String,
-    /// Its line, counted from 1; 0 if unknown.
+    /// Line of the occurrence, counted from 1; 0 if unknown.
     pub line: u64,
     /// Offset in the text of that document, in bytes.
     pub offset: u64,
@@ -104,30 +104,30 @@ pub struct RepeatedPassage {
     pub length: u64,
     /// Number of occurrences found.
     pub count: u64,
-    /// Beginning of the passage, cut to whole characters; raw.
+    /// Beginning of the passage, shortened to whole characters; raw.
     pub text: String,
 }
 
-/// What a run would do, estimated from a sample.
+/// The expected result of a run, estimated from a sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct DedupEstimate {
     /// Number of input files.
     pub files: u64,
-    /// Their size on disk, in bytes.
+    /// Size of the input files on disk, in bytes.
     pub input_bytes: u64,
-    /// Approximate bytes of text in them.
+    /// Approximate size of the text in the input files, in bytes.
     pub text_bytes: u64,
     /// Approximate number of documents.
     pub documents: u64,
-    /// Bytes on disk that were read for the estimate; if it is all of them, repeats between all files are counted.
+    /// Bytes on disk that were read for the estimate. If all were read, repeats between all files are counted.
     pub sampled_bytes: u64,
-    /// Sampling of the distinct keys in the text that was read: one in this many was examined, with all of its places.
+    /// Sampling rate of the distinct keys in the text that was read: one in this many was examined, with all of its occurrences.
     pub one_in: u64,
-    /// Estimate for the minimum length, or for several that are shown together.
+    /// Estimates by minimum length: one for the length of the plan, or several to compare.
     pub lengths: Vec<LengthEstimate>,
     /// The most repeated passages in the sample.
     pub passages: Vec<RepeatedPassage>,
-    /// Approximate time of a run with the requested threads.
+    /// Approximate duration of a run with the requested threads.
     #[serde(rename = "estimated_seconds", serialize_with = "crate::job::as_seconds")]
     pub estimated: Duration,
     /// Maximum memory of a run, in bytes.
@@ -136,7 +136,7 @@ pub struct DedupEstimate {
     pub scratch_bytes: u64,
     /// Scratch folder.
     pub scratch: PathBuf,
-    /// Free space there, in bytes.
+    /// Free space in the scratch folder, in bytes.
     pub scratch_free_bytes: u64,
     /// Approximate space for the result, in bytes.
     pub output_bytes: u64,
@@ -144,9 +144,9 @@ pub struct DedupEstimate {
     pub free_bytes: u64,
     /// Whether the same plan has already run on the same files.
     pub nothing_to_do: bool,
-    /// Units that a stopped run has done.
+    /// Units that a stopped run has finished.
     pub resumable_units: u64,
-    /// What prevents a run, and problems found in the sample.
+    /// Refusals that prevent a run, and problems found in the sample.
     pub problems: Vec<Problem>,
 }
 
@@ -157,7 +157,7 @@ pub struct LengthEstimate {
     pub min_length: u64,
     /// Approximate fraction of the text in ranges, from 0 to 1. Never higher for a longer minimum length.
     pub share: f64,
-    /// The same fraction of all the text, in bytes.
+    /// Approximate size of the ranges in all of the text, in bytes.
     pub removed_bytes: u64,
     /// Standard deviation of the random error, in bytes.
     pub margin_bytes: u64,
@@ -165,12 +165,12 @@ pub struct LengthEstimate {
     pub least_share: f64,
     /// Upper bound of the likely share, at most 0.25 above the lower one.
     pub most_share: Option<f64>,
-    /// Whether all of the text was searched, so that this is the result of a run.
+    /// Whether all of the text was searched, so that the share equals the result of a run.
     pub is_exact: bool,
 }
 
 impl DedupEstimate {
-    /// Takes the figures of the run that made the same result.
+    /// Takes the figures of a run with the same result.
     pub(super) fn take_figures(&mut self, made: &DedupReport) {
         let totals = &made.totals;
         (self.documents, self.text_bytes) = (totals.documents, totals.text_bytes);
@@ -190,12 +190,12 @@ impl DedupEstimate {
         }
     }
 
-    /// Whether its figures are those of the whole text.
+    /// Whether the figures are those of the whole text.
     pub fn is_exact(&self) -> bool {
         self.lengths.iter().all(|length| length.is_exact)
     }
 
-    /// Returns the size and the time of a run, in one line.
+    /// Returns the size and the duration of a run, in one line.
     pub fn estimate_line(&self) -> String {
         format!(
             "{}, {}: about {} and {} of text, in about {}",
@@ -207,7 +207,7 @@ impl DedupEstimate {
         )
     }
 
-    /// Returns a sentence on the basis of the figures of a length and their possible error.
+    /// Returns a sentence that explains the basis of the figures of a length and their possible error.
     pub fn basis(&self, length: &LengthEstimate) -> String {
         let (read, all) = (text::bytes(self.sampled_bytes), text::bytes(self.input_bytes));
         if length.is_exact {

@@ -1,4 +1,4 @@
-//! The course of one `dedup`, from opening to publication.
+//! The sequence of a `dedup` run, from opening the inputs to publication.
 
 use super::budget::Budget;
 use super::inputs::{self, Inputs};
@@ -31,7 +31,7 @@ use gristmill_storage::space;
 
 /// Permission bits of missing folders above the output.
 const FOLDER_MODE: u32 = 0o755;
-/// A run before it has the lock.
+/// A run that does not hold the lock yet.
 struct UnlockedRun<'a> {
     context: &'a TaskContext,
     plan: &'a DedupPlan,
@@ -52,7 +52,7 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
         return opened.nothing();
     }
     let (threads, cancel) = (context.options.threads, &context.cancel);
-    // An empty file is not reported: its output is empty as well.
+    // An empty file is not reported, because its output is empty as well.
     let mut problems = opened.inputs.leave_out_damage(&plan.text_key, &context.options, cancel)?;
     problems.extend(tables::check(plan, &opened.inputs, threads, cancel)?);
     for problem in problems {
@@ -65,7 +65,7 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
     }
     let result = opened.locked();
     opened.layout.run_folder.remove_if_empty(&*context.fs);
-    // The run folder of a run without results is empty once its work is removed.
+    // After a run without results, the run folder is empty once its work folder is removed.
     let _ = context.fs.raw_rmdir(opened.layout.run_folder.path());
     if result.is_err() {
         for folder in made.iter().rev() {
@@ -95,7 +95,7 @@ impl<'a> UnlockedRun<'a> {
         Ok(Self { context, plan, layout, inputs, hash: plan_hash(plan), tuning })
     }
 
-    /// Returns the report of a run that has nothing to do, after reporting again what the previous run found.
+    /// Returns the report of a run that has nothing to do, and reports again the problems of the previous run.
     fn nothing(&self) -> Outcome<DedupReport> {
         report_earlier::<DedupPlan>(&self.layout.run_folder, self.inputs.stamps().map(|(path, _)| path), self.context)?;
         let now = self.report(Figures::default(), true);
@@ -117,7 +117,7 @@ impl<'a> UnlockedRun<'a> {
         })
     }
 
-    /// Returns a report without the findings.
+    /// Returns a report without problems.
     fn report(&self, totals: Figures, nothing_to_do: bool) -> DedupReport {
         DedupReport {
             output: self.layout.output.clone(),
@@ -156,7 +156,7 @@ impl<'a> UnlockedRun<'a> {
 
     fn locked(&self) -> Outcome<DedupReport> {
         let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.run_folder);
-        // Another run may have finished in the meantime.
+        // Another run may have finished before this one got the lock.
         let look = || files::fetch_listing(&self.layout.output);
         let lock = DatasetLock::acquire_and_check(fs, own, context.options.break_lock, &look)?;
         recover_publish(fs, self.layout.root(), own)?;
@@ -173,8 +173,9 @@ impl<'a> UnlockedRun<'a> {
         leftover::remove_previous(fs, &self.layout)?;
         leftover::check_leftovers(fs, &self.layout, &context.problems, &|line| context.log(line))?;
         let result = self.run_locked(&lock);
-        // A cancelled run is resumed later, so everything stays. A run refused because of its data cannot be resumed, and a finished one
-        // needs nothing more, so everything is removed. After an environment error only the scratch is removed, which may be large.
+        // A cancelled run is resumed later, so all of its files stay. A run that was refused because of its data cannot be resumed, and a
+        // finished one is complete, so all of its work is removed. After an environment error, only the scratch is removed, as it may be
+        // large.
         let (is_stopped, is_over) = match &result {
             Ok(_) => (false, true),
             Err(failure) => (failure.is_cancelled(), matches!(failure.class, ExitClass::Data | ExitClass::Usage)),
@@ -202,14 +203,14 @@ impl<'a> UnlockedRun<'a> {
             .inspect(|report| context.log(format!("deduplicated {}", text::count(report.totals.documents, "document"))))
     }
 
-    /// Divides the work as a stopped run did, or otherwise by the inputs and the memory.
+    /// Creates the job. A resumed run keeps the division of the stopped run; a new one is divided by the inputs and the memory.
     fn job(&self) -> Outcome<Job<'_>> {
         let (context, fs) = (self.context, &*self.context.fs);
         let key = journal_key(&self.hash, &self.inputs);
         let path = self.layout.run_folder.journal();
         let is_known = Journal::count_finished(&path, &key)? > 0;
         if !is_known {
-            // Existing files belong to other inputs or another plan.
+            // Existing work files belong to other inputs or to another plan.
             self.remove_scratch()?;
             for folder in self.layout.folders() {
                 fs.remove_dir_all(&folder)?;
@@ -249,10 +250,10 @@ impl<'a> UnlockedRun<'a> {
         let lists = division.lists(&rule, bytes, text_bytes, &memory).min(memory.spill_bytes / 2);
         let budget = Budget::new(memory.spill_bytes - known_bytes - lists);
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
-        // All text is read twice.
+        // Objects in stores are cached, because all text is read twice.
         let files = inputs.files.iter().map(|file| (file.path.as_path(), file.bytes));
         let files = files.filter(|(path, _)| is_remote(path));
-        // The result may be as large as the text, on the same disk.
+        // Leaves space for the result, which may be as large as the text, on the same disk.
         let free = space::free_bytes(&self.layout.scratch)?.saturating_sub(needed.saturating_add(bytes));
         let kept = ReadCache::begin(&self.layout.scratch, free / 2, files)?;
         Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal, _kept: kept })

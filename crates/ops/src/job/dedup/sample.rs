@@ -1,5 +1,5 @@
-//! Samples a text within seconds: as many documents as can be read in that time, and a share of the distinct windows in them. Small text is
-//! searched as in a run.
+//! Samples a text within seconds: reads as many documents as possible in that time, and examines a share of the distinct windows in them.
+//! Small text is searched completely, as in a run.
 
 use super::estimate::SampleBudget;
 use super::inputs::Inputs;
@@ -18,31 +18,32 @@ use std::time::{Duration, Instant};
 
 /// Limit of the time for finding the passages that are shown.
 const MAX_EXAMPLES_TIME: Duration = Duration::from_millis(500);
-/// Bytes of a file that are examined together.
+/// Bytes of a file that are sampled as one range.
 const SAMPLE_RANGE_BYTES: u64 = 1 << 20;
-/// Limit of memory for places of windows, in bytes; they are sorted at the end, which also takes time.
+/// Limit of the memory for positions of windows, in bytes. The positions are sorted at the end, which also takes time.
 const MAX_PLACES: u64 = 192 << 20;
-/// Text that is searched in addition, as a limit in bytes and as a fraction of the memory. It certainly contains passages that repeat very
-/// often, while a sample of few keys may miss them.
+/// Size of the text that is searched completely in addition to the sample: a limit in bytes and a divisor of the memory. Passages that
+/// repeat very often are certainly in it, while a sample of few keys may miss them.
 const EXTRA_SEARCH_TEXT: (u64, u64) = (32 << 20, 8);
-/// Bytes of a place of a window.
+/// Size of a position of a window, in bytes.
 const PLACE_BYTES: u64 = 16;
-/// Windows of at most this many bytes have so few distinct keys, a few of which make up nearly all of the text, that a share of the keys
-/// does not represent the rest. All keys are examined, in less of the text.
+/// Window length, in bytes, up to which all keys are examined, in less of the text. Such windows have so few distinct keys, a few of which
+/// make up nearly all of the text, that a sample of the keys is not representative.
 const ALL_KEYS: u64 = 3;
-/// Limit of text that can be read in the time, in bytes.
+/// Maximum text that can be read within the time limit, in bytes.
 const MAX_TEXT: u64 = 4 << 30;
-/// Limit of problems kept.
+/// Limit of recorded problems.
 const MAX_PROBLEMS: usize = 100;
-/// Range of places reserved for the text of a compressed file, as a multiple of its size and as a minimum; it only keeps the places in
-/// order.
+/// Size of the range of positions reserved for the text of a compressed file, as a multiple of the file's size and as a minimum. The
+/// reservation only keeps the positions in order.
 const RESERVED_PLACES: (u64, u64) = (1 << 10, 1 << 32);
-/// Golden ratio, which orders the stretches so that those read within any time limit are evenly spread.
+/// Golden ratio, which orders the stretches so that the stretches read within any time limit are evenly spread.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 
 /// Cost of hashing a byte of a sampled window, as a multiple of choosing anchors for a byte.
 const HASHING_COST: f64 = 0.1;
-/// Cost of choosing anchors, as a multiple of reading plain files; used where text is searched, as it is not measured then.
+/// Cost of choosing anchors, as a multiple of reading uncompressed files. Used where the text is searched, because the cost is not measured
+/// then.
 const ANCHOR_COST: f64 = 1.8;
 
 /// Data collected from the sampled text.
@@ -50,16 +51,16 @@ const ANCHOR_COST: f64 = 1.8;
 pub(super) struct Sample {
     rules: Vec<Rule>,
     samples: Vec<Samples>,
-    /// Text that is searched: all of it instead of samples, or a part in addition to them.
+    /// Text that is searched completely: all of it instead of a sample, or a part in addition to the sample.
     search_text: SearchBuffer,
-    /// How all of the text is searched.
+    /// Budget for searching all of the text; `None` if a sample is examined.
     search: Option<SearchBudget>,
     memory_bytes: u64,
-    /// Start of each file among all places, followed by the end.
+    /// Start of each file in the range of all positions, followed by the end.
     starts: Vec<u64>,
-    /// Start of the files whose output is written.
+    /// Position at which the files begin whose output is written.
     own: u64,
-    /// For each rule, the sampling of keys: one in this many was examined.
+    /// Sampling rate of the keys for each rule: one in this many was examined.
     pub(super) one_in: Vec<u64>,
     /// Bytes on disk that were read, of all files.
     pub(super) input_bytes: u64,
@@ -72,13 +73,13 @@ pub(super) struct Sample {
     /// Documents of files whose output is written.
     pub(super) own_documents: u64,
     pub(super) problems: Vec<Problem>,
-    /// Starts of the stretches that were read.
+    /// Positions at which the sampled stretches begin.
     range_starts: Vec<u64>,
     /// Fraction of the input that was read, from 0 to 1.
     part: f64,
     /// Seconds that all threads together spent on reading.
     pub(super) reading: f64,
-    /// Seconds that they spent on choosing anchors for one rule.
+    /// Seconds that all threads together spent on choosing anchors for one rule.
     pub(super) choosing: f64,
 }
 
@@ -90,7 +91,7 @@ struct Part {
     text_bytes: u64,
     documents: u64,
     problems: Vec<Problem>,
-    /// Start and end of its text, as places.
+    /// Start and end of the text of the stretch, as positions.
     places: (u64, u64),
     /// Total time, and the part of it spent on sampling.
     time: Duration,
@@ -105,11 +106,11 @@ struct SampleReader<'a> {
     starts: &'a [u64],
     one_in: Vec<u64>,
     search: Option<SearchBudget>,
-    /// Bytes of text held, and their limit.
+    /// Bytes of text held in memory, and their limit.
     stored_bytes: AtomicU64,
     max_stored_bytes: u64,
     until: Option<Instant>,
-    /// Places kept, and their limit.
+    /// Number of recorded positions of windows, and its limit.
     kept: AtomicU64,
     most: u64,
     cancel: &'a Cancel,
@@ -141,7 +142,7 @@ impl Sample {
             max_stored_bytes: search.map_or(besides, |search| search.text_bytes),
             until: search.is_none().then(|| Instant::now() + effort.longest),
             kept: AtomicU64::new(0),
-            // Random sampling keeps more places in some cases.
+            // Random sampling may record more positions than expected.
             most: 2 * memory / PLACE_BYTES,
             cancel,
         };
@@ -152,7 +153,7 @@ impl Sample {
             false => Ok(None),
         })?;
         if search.is_some() && reading.stored_bytes.load(Ordering::Relaxed) > reading.max_stored_bytes {
-            // Compressed files contain more text than estimated.
+            // The compressed files contain more text than estimated, so a sample is examined instead.
             return Self::read_sample(
                 plan,
                 inputs,
@@ -206,7 +207,7 @@ impl Sample {
         self.text_bytes += part.text_bytes;
         self.reading += part.time.saturating_sub(part.sampling).as_secs_f64();
         self.choosing += part.sampling.as_secs_f64();
-        // A compressed file is read from start to end; its content also counts as stretches.
+        // A compressed file is read from start to end; its content is counted as several stretches.
         let (from, to) = part.places;
         self.range_starts.extend((from..=to).step_by(SAMPLE_RANGE_BYTES as usize));
         if is_own {
@@ -217,7 +218,7 @@ impl Sample {
         self.problems.extend(part.problems);
     }
 
-    /// Derives the time of a run's work from the time of the sampling.
+    /// Derives the duration of a run's stages from the time of the sampling.
     fn settle_times(&mut self) {
         let hashed: u64 = self.rules.iter().zip(&self.samples).map(|(rule, some)| some.hashed(rule)).sum();
         let bytes = (self.text_bytes * self.rules.len() as u64).max(1) as f64;
@@ -227,7 +228,7 @@ impl Sample {
         };
     }
 
-    /// Estimates what each rule would remove, in the order of the rules.
+    /// Estimates the text that each rule would remove, in the order of the rules.
     pub(super) fn estimates(&mut self, most: usize, threads: usize, cancel: &Cancel) -> Outcome<Vec<Estimate>> {
         let (own, samples) = (self.own, std::mem::take(&mut self.samples));
         if let Some(search) = self.search {
@@ -249,7 +250,7 @@ impl Sample {
         Ok(all)
     }
 
-    /// Returns passages with their places and beginnings; those that cannot be found in time are left out.
+    /// Returns passages with their locations and beginnings. Passages that cannot be located in time are omitted.
     pub(super) fn shown(
         &self,
         plan: &DedupPlan,
@@ -273,9 +274,9 @@ impl Sample {
     }
 }
 
-/// Returns the sampling of keys for each rule, so that all rules together keep about `places` places. A rule that needs less than an equal
-/// share leaves the rest to the others. A rule that needs slightly more than its share is sampled completely, since half of the keys are
-/// much less informative than all.
+/// Returns the sampling rate of the keys for each rule, so that all rules together record about `places` positions. A rule that needs less
+/// than an equal share leaves the rest to the other rules. A rule that needs slightly more than its share is sampled completely, since half
+/// of the keys give much less information than all.
 fn one_in(rules: &[Rule], text: u64, places: u64) -> Vec<u64> {
     let wanted = |rule: &Rule| text / Sampler::sample_distance(rule);
     let mut all = vec![1; rules.len()];
@@ -294,7 +295,7 @@ fn one_in(rules: &[Rule], text: u64, places: u64) -> Vec<u64> {
     all
 }
 
-/// Returns the start of each file among all places; the end comes last.
+/// Returns the start of each file in the range of all positions; the end comes last.
 fn starts(inputs: &Inputs) -> Vec<u64> {
     let mut end = 0_u64;
     let mut starts = vec![0];
@@ -328,7 +329,7 @@ fn sample_ranges(inputs: &Inputs) -> Vec<LineRange> {
     all
 }
 
-/// Reorders the stretches so that every prefix is spread over all of them.
+/// Reorders the stretches so that every prefix of the list is spread over the whole text.
 fn in_turn(stretches: Vec<LineRange>) -> Vec<LineRange> {
     let turn = |number: usize| (number as f64 * GOLDEN_RATIO).fract();
     let mut numbered: Vec<(usize, LineRange)> = stretches.into_iter().enumerate().collect();
@@ -336,7 +337,7 @@ fn in_turn(stretches: Vec<LineRange>) -> Vec<LineRange> {
     numbered.into_iter().map(|(_, stretch)| stretch).collect()
 }
 
-/// Keeps the first stretches that have `most_bytes` bytes together, independently of the threads.
+/// Truncates the list to the first stretches that have `most_bytes` bytes together. The result does not depend on the threads.
 fn truncate_ranges(stretches: &mut Vec<LineRange>, inputs: &Inputs, most_bytes: u64) {
     let bytes = |stretch: &LineRange| {
         let end = inputs.files.get(stretch.file).map_or(0, |file| file.bytes.min(stretch.to));
@@ -359,7 +360,7 @@ impl SampleReader<'_> {
         fits && has_time && self.kept.load(Ordering::Relaxed) < self.most
     }
 
-    /// Stores a document if it is one of those that are searched.
+    /// Stores a document if its text is searched completely.
     fn store_if_searched(
         &self,
         line: &Line<'_>,
@@ -429,14 +430,14 @@ impl SampleReader<'_> {
                     told = kept;
                 }
                 Kind::Passed(_) if part.problems.len() < MAX_PROBLEMS => {
-                    // Line numbers are only known from the beginning of a file.
+                    // Line numbers are only known when the file is read from its beginning.
                     part.problems.extend(line.problem(file).filter(|_| from == 0));
                 }
                 _ => {}
             }
             Ok(true)
         };
-        // A line that is too long to be held uses up the available time.
+        // Reading a line that is too long to be held may use all of the remaining time.
         let damage = each_line(self.inputs, &stretch, key, Box::new(Vec::new()), cancel, take)?;
         match stopped {
             Some(read) => part.read = read.clamp(from.min(end), end) - from.min(end),
@@ -447,7 +448,7 @@ impl SampleReader<'_> {
         Ok(part)
     }
 
-    /// Returns the first line of a stretch; `None` if none starts in it.
+    /// Returns the offset of the first line of a stretch; `None` if no line starts in it.
     fn beginning(&self, stretch: &LineRange) -> Outcome<Option<u64>> {
         let Some(file) = self.inputs.files.get(stretch.file) else { return Ok(None) };
         if stretch.from.offset == 0 {

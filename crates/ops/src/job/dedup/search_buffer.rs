@@ -7,29 +7,30 @@ use crate::job::pool::run_units;
 use gristmill_core::{Cancel, Outcome};
 use gristmill_dedup::{find_in_passes, Estimate, Interval, Passage, Rule};
 
-/// Limit of text searched as a whole, in bytes.
+/// Limit of the size of text that is searched as a whole, in bytes.
 const MAX_TEXT: u64 = 512 << 20;
 /// Limit of scans over the text if memory does not hold all of its records.
 const MAX_PASSES: u64 = 8;
 
-/// How text is searched within the available memory.
+/// Memory limits for searching text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SearchBudget {
     /// Limit of text, in bytes.
     pub(super) text_bytes: u64,
-    /// Bytes for records of all rules that are searched at the same time.
+    /// Bytes for the records of all rules that are searched at the same time.
     records: u64,
 }
 
 impl SearchBudget {
-    /// Returns the budget for about `text_bytes` of text under these rules; `None` if it does not fit into `memory` bytes.
+    /// Returns the budget for about `text_bytes` bytes of text and these rules; `None` if the search needs more than `memory` bytes.
     pub(super) fn of(text_bytes: u64, rules: &[Rule], memory: u64) -> Option<Self> {
-        // The size of the text in compressed files is estimated, and some of the text is in memory twice while buffers are joined.
+        // Adds a margin: the size of the text in compressed files is only estimated, and some of the text is in memory twice while buffers
+        // are joined.
         let most = text_bytes.saturating_add(text_bytes / 8).saturating_add(2 << 20);
         Self::with_limit(text_bytes, most, rules, memory)
     }
 
-    /// Returns the budget for text that is already held.
+    /// Returns the budget for text that is already in memory.
     pub(super) fn from_buffer(held: &SearchBuffer, rules: &[Rule], memory: u64) -> Option<Self> {
         Self::with_limit(held.bytes(), held.bytes(), rules, memory)
     }
@@ -45,11 +46,11 @@ impl SearchBudget {
 /// Returns the bytes used by the records of a rule while they are collected.
 fn record_bytes(rule: &Rule, text_bytes: u64) -> u64 {
     let each = if rule.fits_narrow(text_bytes) { 16 } else { 32 };
-    // On average, growing lists allocate half of their content in addition; the results also need space.
+    // On average, a growing list allocates half of its content in addition; the results also need space.
     anchors(rule, text_bytes).saturating_mul(each).saturating_mul(7) / 4
 }
 
-/// Text to search, with a separator before each document, and the positions of the documents in it and among all places.
+/// Text to search, with a separator before each document, and the offset of each document in the buffer and its position in the whole text.
 #[derive(Default)]
 pub(super) struct SearchBuffer {
     text: Vec<u8>,
@@ -57,12 +58,12 @@ pub(super) struct SearchBuffer {
 }
 
 impl SearchBuffer {
-    /// Returns the bytes held.
+    /// Returns the size of the text in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.text.len() as u64
     }
 
-    /// Returns the number of documents held.
+    /// Returns the number of documents.
     pub(super) fn documents(&self) -> u64 {
         self.documents.len() as u64
     }
@@ -79,7 +80,8 @@ impl SearchBuffer {
         self.text.extend_from_slice(&other.text);
     }
 
-    /// Estimates what each rule removes from the documents at place `own` and later, with as many rules at a time as memory allows.
+    /// Estimates the text that each rule removes from the documents at position `own` and later. Searches as many rules at a time as memory
+    /// allows.
     pub(super) fn estimates(
         &self,
         rules: &[Rule],
@@ -122,7 +124,7 @@ impl SearchBuffer {
 }
 
 impl SearchBuffer {
-    /// Returns the bytes of an interval without the characters that it cuts, which are kept.
+    /// Returns the length of an interval in bytes without the characters at its ends that it cuts, which are not removed.
     fn whole_character_bytes(&self, interval: &Interval) -> u64 {
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let is_inside = |at: usize| self.text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);

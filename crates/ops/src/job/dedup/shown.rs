@@ -1,4 +1,4 @@
-//! A passage of an estimate as it is shown: with its file, its line and its beginning.
+//! A passage of an estimate for display: its file, its line and its beginning.
 
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
@@ -10,12 +10,12 @@ use gristmill_dedup::Passage;
 use gristmill_storage::read::open_read;
 use std::time::Instant;
 
-/// The longest line whose beginning is searched for, in bytes.
+/// Longest line whose beginning is searched for, in bytes.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 /// Bytes of a passage that are shown.
 const MAX_SHOWN_BYTES: usize = 200;
 
-/// Returns the line that contains a place of a file, and whether its number is correct: lines are only counted where that is fast.
+/// Returns the line that contains a position of a file, and whether its number is known: lines are only counted where that is fast.
 pub(super) fn find_line(
     inputs: &Inputs,
     number: usize,
@@ -33,7 +33,7 @@ pub(super) fn find_line(
     Ok(Some((LineRange { file: number, from: Position { offset, line }, to: offset + 1 }, is_counted)))
 }
 
-/// Returns a passage as it is shown, from the lines of a stretch.
+/// Returns a passage for display, found in the lines of a stretch.
 pub(super) fn show(
     plan: &DedupPlan,
     inputs: &Inputs,
@@ -73,7 +73,7 @@ pub(super) fn show(
     Ok(shown)
 }
 
-/// Returns the whole characters of a piece of text.
+/// Returns the text without incomplete characters at its start and end.
 pub(super) fn text_of(bytes: &[u8]) -> String {
     let is_inside = |byte: &&u8| **byte & 0xc0 == 0x80;
     let start = bytes.iter().take_while(is_inside).count();

@@ -16,7 +16,7 @@ pub(super) enum Line<'a> {
     Of(&'a Record<'a>),
     /// A document of an index.
     Indexed(&'a IndexedDocument<'a>),
-    /// A noted document of a file: the line and its position.
+    /// A document of a file that has a note: the line and its position.
     Noted(&'a NotedLine<'a>, Position),
 }
 
@@ -29,7 +29,7 @@ impl Line<'_> {
         }
     }
 
-    /// Returns its number in the file, counted from 0.
+    /// Returns the number of the line in the file, counted from 0.
     pub(super) fn number(&self) -> u64 {
         match self {
             Self::Of(record) => record.line,
@@ -38,7 +38,7 @@ impl Line<'_> {
         }
     }
 
-    /// Returns the bytes of its text, computed without unescaping if the line is held.
+    /// Returns the size of the text of the line in bytes; computed without unescaping if the line is in memory.
     pub(super) fn text_bytes(&self, spare: &mut String) -> Outcome<u64> {
         match self {
             Self::Indexed(document) => Ok(document.place.text_bytes()),
@@ -55,7 +55,7 @@ impl Line<'_> {
         }
     }
 
-    /// Returns its offset in the file, in bytes; for an index its offset in the text of the shard.
+    /// Returns the offset of the line in the file, in bytes; for an index, the offset in the text of the shard.
     pub(super) fn start(&self) -> u64 {
         match self {
             Self::Of(record) => record.start,
@@ -64,7 +64,7 @@ impl Line<'_> {
         }
     }
 
-    /// Returns an upper bound of the length of its text, in bytes.
+    /// Returns an upper bound of the size of the text, in bytes.
     pub(super) fn most_bytes(&self) -> u64 {
         match self {
             Self::Of(record) => record.bytes,
@@ -81,7 +81,7 @@ impl Line<'_> {
         }
     }
 
-    /// Returns the problem of a document of which a value is lost.
+    /// Returns the problem of a document that loses a value because a key is repeated.
     pub(super) fn repeated_key(&self, file: &TextFile) -> Option<Problem> {
         match self {
             Self::Of(record) => record.repeated_key(file),
@@ -97,7 +97,7 @@ impl Line<'_> {
         }
     }
 
-    /// Writes the line without the ranges, or with a list of them; `None` if it differs from its note.
+    /// Writes the line without the ranges, or with a list of them. Returns `None` if the line differs from its note.
     pub(super) fn write(
         &self,
         back: &mut WriteBack,
@@ -122,7 +122,7 @@ impl TextPieces for Line<'_> {
     }
 }
 
-/// Returns the length of a JSON string, given without quotes, after resolving its escapes. It contains no lone surrogates.
+/// Returns the length of a JSON string, given without quotes, after its escapes are resolved. The string must not contain lone surrogates.
 fn unescaped_len(raw: &[u8]) -> u64 {
     let gone: usize = escapes(raw).map(|escape| escape.len - escape.character().len_utf8()).sum();
     (raw.len() - gone) as u64
@@ -146,8 +146,8 @@ impl LineRange {
     }
 }
 
-/// Passes the lines of a range of the inputs to a callback in order, each with the bytes of the file that were read before it, until the
-/// callback stops. Returns the damage if the file ends early.
+/// Passes the lines of a range of the inputs to a callback, in order, until the callback stops. Each line comes with the number of bytes of
+/// the file that were read before it. Returns the damage if the file ends early.
 pub(super) fn each_line(
     inputs: &Inputs,
     stretch: &LineRange,
@@ -159,7 +159,7 @@ pub(super) fn each_line(
     each_noted_line(inputs, stretch, &mut std::iter::empty(), text_key, spool, cancel, take)
 }
 
-/// [`each_line`] for a range whose first lines are noted. Ends at a line that differs from its note.
+/// Like [`each_line`], for a range whose first lines have notes. Ends at a line that differs from its note.
 pub(super) fn each_noted_line(
     inputs: &Inputs,
     stretch: &LineRange,
@@ -184,7 +184,7 @@ pub(super) fn each_noted_line(
     }
     let mut documents =
         match Documents::open(file, text_key, DocumentRange { from: stretch.from, to: stretch.to }, spool, cancel) {
-            // The file existed when it was found.
+            // The file existed when the inputs were found, so its absence means that it has changed since.
             Err(failure) if failure.is_missing() => {
                 return Err(inputs.check_unchanged(cancel).err().unwrap_or(failure))
             }

@@ -1,5 +1,5 @@
-//! Spill buffers: bytes that are appended and read back by position. They stay in memory while the budget lasts and go to a scratch file
-//! after that.
+//! Spill buffers: bytes that are appended, and read by position. They are held in memory as long as the budget lasts, and are written to a
+//! scratch file after that.
 
 use super::budget::{Budget, Chunk, CHUNK_BYTES};
 use gristmill_core::{Failure, Outcome};
@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes of a scratch file that are read at a time when it is checked.
 const READ_BYTES: usize = 1 << 20;
-/// Limit of scratch files open for reading; together with the files that threads read and write this stays well below 256.
+/// Limit of scratch files open for reading. Together with the files that threads read and write, the number stays well below 256.
 const MAX_OPEN_FILES: usize = 96;
 
 /// Length and hash of a scratch file.
@@ -27,9 +27,9 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// Whether a file is unchanged since it was marked. Reads all of it.
+    /// Whether a file is unchanged since the mark was made. Reads the whole file.
     pub(super) fn is_unchanged(self, path: &Path) -> Outcome<bool> {
-        // A second hard link means that it was published.
+        // A second hard link means that the file was published.
         let is_ours = files::symlink_metadata(path)
             .is_ok_and(|facts| facts.is_file() && facts.links == 1 && facts.len() == self.bytes);
         if !is_ours {
@@ -73,7 +73,7 @@ impl<'a> SpillBuffer<'a> {
         self.bytes
     }
 
-    /// Whether the budget was exceeded.
+    /// Whether content was written to the file.
     pub(super) fn is_spilled(&self) -> bool {
         self.spilled
     }
@@ -103,7 +103,7 @@ impl<'a> SpillBuffer<'a> {
             }
         }
         if self.spilled {
-            // One chunk stays as the buffer of the file; it is part of the memory of a thread.
+            // One chunk remains as the write buffer of the file; it is part of the memory of a thread.
             self.hand_over()?;
             if self.chunks.is_empty() {
                 self.chunks.extend(Chunk::new());
@@ -120,7 +120,7 @@ impl<'a> SpillBuffer<'a> {
         }
     }
 
-    /// Moves existing content to the file; from now on everything is written there.
+    /// Writes the existing content to the file; later content is also written there.
     pub(super) fn spill(&mut self) -> Outcome<()> {
         if self.spilled {
             return Ok(());
@@ -145,7 +145,7 @@ impl<'a> SpillBuffer<'a> {
         Ok(())
     }
 
-    /// Ends writing; from now on it is only read.
+    /// Ends writing; the buffer can then be read.
     pub(super) fn finish(mut self) -> Outcome<FinishedSpill> {
         if self.spilled {
             self.hand_over()?;
@@ -177,7 +177,7 @@ impl Drop for SpillBuffer<'_> {
 
 /// A finished spill buffer.
 pub(super) enum FinishedSpill {
-    /// The content fitted into memory.
+    /// The content is in memory.
     Memory {
         /// All chunks but the last are full.
         chunks: Vec<Chunk>,
@@ -188,7 +188,7 @@ pub(super) enum FinishedSpill {
     File {
         path: PathBuf,
         mark: Mark,
-        /// Its number among the files of this process.
+        /// Number of the file among the scratch files of this process.
         number: usize,
     },
 }
@@ -216,7 +216,7 @@ impl FinishedSpill {
         }
     }
 
-    /// Returns the mark of its file, if it is one, with which a later run can resume.
+    /// Returns the mark of the file, with which a later run can use it; `None` if the content is in memory.
     pub(super) fn mark(&self) -> Option<Mark> {
         match self {
             Self::Memory { .. } => None,
@@ -224,7 +224,7 @@ impl FinishedSpill {
         }
     }
 
-    /// Prefetches the byte at `at` if it is in memory, while other work continues.
+    /// Prefetches the byte at `at` into the processor's cache if the content is in memory.
     #[inline]
     pub(super) fn prefetch(&self, at: u64) {
         if let Self::Memory { chunks, .. } = self {
@@ -235,7 +235,7 @@ impl FinishedSpill {
         }
     }
 
-    /// Returns `len` bytes from `at`, fewer only at the end; `spare` may hold them.
+    /// Returns `len` bytes from `at`, fewer only at the end. `spare` is a buffer for bytes that are not contiguous in memory.
     pub(super) fn read<'a>(
         &'a self,
         at: u64,
@@ -274,7 +274,7 @@ impl FinishedSpill {
     }
 }
 
-/// A limited number of scratch files open for reading. Each has a slot by its number, which holds the last file opened in it.
+/// A limited number of scratch files open for reading. The number of a file determines its slot, which holds the file opened last.
 pub(super) struct OpenFiles(Vec<OpenPlace>);
 
 /// A file with its number.

@@ -1,21 +1,21 @@
-//! Division of the memory and the work of a run.
+//! The division of memory and work in a run.
 
 use gristmill_dedup::Rule;
 use serde::{Deserialize, Serialize};
 
 /// Memory for writing a table, in bytes: a page and its compressed form, and the values that wait for a dictionary.
 pub(super) const TABLE_MEMORY: u64 = 6 << 20;
-/// Base memory of the program in bytes, mainly its own pages.
+/// Base memory of the program in bytes, mainly its code.
 pub(super) const PROGRAM: u64 = 18 << 20;
 /// Minimum memory of a thread in bytes, for reading, decompressing and comparing.
 const LEAST_THREAD: u64 = 4 << 20;
-/// Windows up to this size are usual, and fit next to everything else, in bytes.
+/// Size of a decoder window, in bytes, up to which no minimum memory is required.
 const LARGE_WINDOW: u64 = 9 << 20;
 /// Memory above which a thread does not become faster, in bytes.
 const MAX_THREAD: u64 = 32 << 20;
-/// Limit of record bytes that a thread processes together; they stay in its cache.
+/// Limit of the record bytes that a thread processes together, chosen to fit into the processor's cache.
 const MAX_PART: u64 = 4 << 20;
-/// Bytes of records that are collected before they are appended to a spill buffer: the minimum, and the bytes per part.
+/// Bytes of records that are collected before they are appended to a spill buffer: the minimum in total, and the minimum per part.
 const LEAST_RUN: u64 = 256 << 10;
 const RUN_OF_PART: u64 = 32 << 10;
 /// Limit of parts of the keys.
@@ -24,37 +24,37 @@ const MAX_PARTS: u64 = 4_096;
 const UNIT_BYTES: (u64, u64) = (4 << 20, 256 << 20);
 /// Units per thread, if there is enough input.
 const UNITS_PER_THREAD: u64 = 8;
-/// Bytes of input for each of which a few bytes are kept.
+/// Bytes of input per recorded line boundary, each of which needs a few bytes of memory.
 const BYTES_PER_MARK: u64 = 64 << 10;
-/// Bytes kept for each file: its names, its results, its entry in the report.
+/// Memory for the data of a file in bytes: its names, its results, its entry in the report.
 const OF_A_FILE: u64 = 2 << 10;
-/// File data up to this size, in bytes, does not require a minimum memory.
+/// Size of the data of all files, in bytes, up to which no minimum memory is required.
 const FEW_FILES: u64 = 2 << 20;
 /// Approximate limit of units.
 const MAX_UNITS: u64 = 2_048;
-/// Share of the memory that caches earlier results when text does not fit into memory, as one in this many bytes: each avoids reading
-/// several hundred bytes back.
+/// Divisor of the memory for the size of the cache of match results, which is used when text does not fit into memory. Each cached result
+/// avoids reading several hundred bytes again.
 pub(super) const MATCH_CACHE_DIVISOR: u64 = 16;
 
 /// The memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// Threads for which it is sufficient.
+    /// Number of threads for which the memory is sufficient.
     pub(super) threads: usize,
     /// Limit of each thread, in bytes.
     pub(super) per_thread: u64,
     /// Additional memory of each thread for reading: the window of a decoder.
     pub(super) reading: u64,
-    /// Memory for the data kept of files, in bytes.
+    /// Memory for the data of all files, in bytes.
     pub(super) of_files: u64,
     /// Limit of all spill buffers together, in bytes.
     pub(super) spill_bytes: u64,
 }
 
 impl Memory {
-    /// Divides `bytes` among up to `threads` threads and the spill buffers. Reading and writing use `working` bytes in each thread, usually
-    /// mostly for the window of a decoder. They are taken from `bytes`, and exceed it if it is too small; so is the data kept for `files`
-    /// files.
+    /// Divides `bytes` among up to `threads` threads and the spill buffers. `working` is the memory that each thread uses for reading and
+    /// writing, usually mostly the window of a decoder. This memory, and the data of `files` files, are subtracted from `bytes`; if `bytes`
+    /// is too small for them, they exceed it.
     pub(super) fn of(bytes: u64, threads: usize, working: u64, files: usize) -> Self {
         let of_files = OF_A_FILE.saturating_mul(files as u64);
         let rest = bytes - PROGRAM.min(bytes / 2);
@@ -67,18 +67,18 @@ impl Memory {
         Self { threads, per_thread, reading: extra, of_files, spill_bytes: rest - per_thread * threads as u64 }
     }
 
-    /// Returns the minimum memory for reading this many files, one of which uses `working` bytes. With less, a large decoder window alone,
-    /// or the data kept of very many files, would exceed the memory.
+    /// Returns the minimum memory for reading `files` files, one of which uses `working` bytes; 0 if any memory is enough. With less, a
+    /// large decoder window or the data of very many files would exceed the memory.
     pub(super) fn least(working: u64, files: usize) -> u64 {
         let extra = working.saturating_sub(LEAST_THREAD);
         let of_files = OF_A_FILE.saturating_mul(files as u64);
         let of_threads = match extra > LARGE_WINDOW {
-            // An eighth is always reserved for everything else.
+            // An eighth of the memory is always reserved for other uses.
             true => (extra + 2 * LEAST_THREAD).max(extra.div_ceil(7) * 8),
             false if of_files > FEW_FILES => 2 * LEAST_THREAD + extra,
             false => return 0,
         };
-        // Below this the program uses more than its own allowance.
+        // With less, the program alone would exceed the memory.
         (PROGRAM + of_files + of_threads).max(2 * PROGRAM)
     }
 
@@ -101,31 +101,33 @@ impl Memory {
     }
 }
 
-/// How the work is divided: into units of reading and parts of the keys. Does not affect the result; a resumed run keeps it.
+/// The division of the work into units of reading and parts of the keys. Does not affect the result; a resumed run uses the division of the
+/// stopped run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Division {
     /// Approximate bytes of input in a unit.
     pub(super) unit_bytes: u64,
     /// Number of parts of the keys.
     pub(super) parts: u32,
-    /// Whether records have the short form.
+    /// Whether records have the short form, which has fewer bits for positions.
     pub(super) narrow: bool,
 }
 
 impl Division {
-    /// Divides this many bytes of input, with approximately this many bytes of text.
+    /// Divides the work for this much input and approximately this much text.
     pub(super) fn of(rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> Self {
         let units = (memory.threads as u64 * UNITS_PER_THREAD).max(1);
         let unit_bytes = (input_bytes / units).clamp(UNIT_BYTES.0, UNIT_BYTES.1).max(input_bytes / MAX_UNITS);
-        // Positions in a unit are at most those of one file; whether positions in the whole text fit is only known after reading.
+        // Positions within a unit do not exceed the size of the largest file; whether positions in the whole text fit is only known after
+        // reading.
         let narrow = rule.fits_narrow(text_bytes);
         let records = anchors(rule, text_bytes).saturating_mul(if narrow { 16 } else { 32 });
         let parts = u32::try_from((records / memory.part_bytes()).clamp(1, MAX_PARTS)).unwrap_or(1);
         Self { unit_bytes, parts, narrow }
     }
 
-    /// Returns the approximate bytes of the lists for this many bytes of input and text: the starts of parts in each run of records, the
-    /// starts of units in the results of each part, and the data kept of stretches of files.
+    /// Returns the approximate size, in bytes, of the lists for this much input and text: the starts of parts in each run of records, the
+    /// starts of units in the results of each part, and the data of each range of lines.
     pub(super) fn lists(&self, rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> u64 {
         let records = anchors(rule, text_bytes).saturating_mul(if self.narrow { 16 } else { 32 });
         let (units, parts) = (input_bytes / self.unit_bytes.max(1) + 1, u64::from(self.parts) + 1);
@@ -136,7 +138,8 @@ impl Division {
     }
 }
 
-/// Returns the approximate number of anchors in this much text (`docs/dedup.md`): two per window, of which the hashed bytes cover a part.
+/// Returns the approximate number of anchors in this much text (`docs/dedup.md`): two per window, where the window is counted without the
+/// hashed bytes.
 pub(super) fn anchors(rule: &Rule, text_bytes: u64) -> u64 {
     let length = rule.min_length;
     if length < 16 {

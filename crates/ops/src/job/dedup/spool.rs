@@ -31,7 +31,7 @@ impl Spool for ScratchSpool {
 
     fn append(&mut self, bytes: &[u8]) -> Outcome<()> {
         if self.open.is_none() {
-            // A stopped run may have left one.
+            // A stopped run may have left the file.
             self.fs.remove_file(&self.path)?;
             let mut file = self.fs.create_file(&self.path)?;
             file.keep_in_page_cache();
@@ -56,7 +56,7 @@ impl Spool for ScratchSpool {
 impl Drop for ScratchSpool {
     fn drop(&mut self) {
         if self.open.take().is_some() {
-            // A file that cannot be removed is removed with the folder.
+            // If removal fails, the file is removed later with its folder.
             let _ = self.fs.remove_file(&self.path);
         }
     }

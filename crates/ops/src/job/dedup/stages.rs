@@ -37,10 +37,10 @@ const MAX_PASSAGES: usize = 50;
 /// Bytes of a passage that are shown.
 const MAX_SHOWN_BYTES: u64 = 200;
 
-/// State after all ranges are known: enough to write the result without text or records.
+/// State of a run after all ranges are known: the data needed to write the result, without text and records.
 #[derive(Serialize, Deserialize)]
 pub(super) struct MergedRanges {
-    /// For each unit the facts of its files, or of the part of one.
+    /// For each unit, the facts of its files, or of the part of a file.
     files: Vec<Vec<FileFacts>>,
     findings: Vec<RecordedProblems>,
     /// Ranges of each unit; `None` for units of the earlier set.
@@ -81,7 +81,7 @@ pub(super) fn run_stages(
             merged
         }
     };
-    // Data that is read by position is no longer needed, and the result may need its space.
+    // Text and records are no longer needed, and the result may need their space.
     job.context.fs.remove_dir_all(&job.layout.scratch)?;
     report_findings(job, &units, &merged)?;
     let files = placed_files(&units, &merged);
@@ -104,7 +104,7 @@ pub(super) fn run_stages(
     job.context.stage(Phase::Publish, "file", Forecast::publishing(files), "making the result visible");
     job.context.cancel.check()?;
     job.context.uploads.send_rest();
-    // What the output replaces is found out meanwhile.
+    // While uploads finish, determines which files at the output are replaced.
     files::fetch_listing_during(&job.layout.output, || lock.check("deduplicating"))?;
     job.context.uploads.stop();
     let recorded = Recorded {
@@ -122,7 +122,7 @@ pub(super) fn run_stages(
     Ok(report)
 }
 
-/// Returns what a stopped run merged, if all of it still exists.
+/// Returns the merged ranges of a stopped run, if all of their files still exist.
 fn still_there(job: &Job<'_>, merged: MergedRanges) -> Outcome<Option<MergedRanges>> {
     for (number, ranges) in merged.ranges.iter().enumerate() {
         if let Some(ranges) = ranges {
@@ -134,7 +134,7 @@ fn still_there(job: &Job<'_>, merged: MergedRanges) -> Outcome<Option<MergedRang
     Ok(Some(merged))
 }
 
-/// Reads all documents, finds the ranges that repeat, and merges those that overlap.
+/// Reads all documents, finds the repeated ranges, and merges ranges that overlap.
 fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<MergedRanges> {
     let context = job.context;
     let files = text::count(job.inputs.files.len() as u64, "file");
@@ -175,7 +175,7 @@ fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<MergedRanges> {
     })
 }
 
-/// Refuses to copy every line of a corpus for which the wrong text field was given.
+/// Refuses the run if no document has the text field, as it would copy every line unchanged.
 fn check_text(job: &Job<'_>, units: &[Vec<LineRange>], read: &[ReadUnit]) -> Outcome<()> {
     let (mut documents, mut lines) = (0, 0);
     for (stretch, facts) in units.iter().zip(read).flat_map(|(unit, read)| unit.iter().zip(&read.files)) {
@@ -212,7 +212,8 @@ fn place(
     let mut placed = Vec::new();
     let mut spare = Vec::new();
     for passage in passages.shown(MAX_PASSAGES, job.plan.min_length.unwrap_or_default()) {
-        // Files without documents have no length: of several files with the same start the last one contains the position.
+        // Files without documents have an empty range of positions: of several files with the same start, the last one contains the
+        // position.
         let known = starts.partition_point(|(start, _)| *start <= passage.at).saturating_sub(1);
         let Some(&(start, file)) = starts.get(known) else { continue };
         let wanted = usize::try_from(passage.len.min(MAX_SHOWN_BYTES)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Files whose documents are rows of a table: what is checked before the work, and how one is written.
+//! Tables, whose documents are rows: the checks before the run, and how a table is written.
 
 use super::inputs::Inputs;
 use crate::job::pool::run_units;
@@ -10,7 +10,7 @@ use gristmill_data::source::documents::{Layout, TextEdits};
 /// Name of this step in errors.
 const ACTIVITY: &str = "deduplicating";
 
-/// Returns what a plan changes in tables. Ranges are listed in a column at the top level.
+/// Returns the changes that a plan makes in tables. Annotated ranges are written to a column at the top level.
 pub(super) fn edits_of(plan: &DedupPlan) -> Outcome<TextEdits<'_>> {
     let ranges_key = match (plan.mode, plan.variant) {
         (Mode::Remove, _) => None,
@@ -29,8 +29,8 @@ pub(super) fn edits_of(plan: &DedupPlan) -> Outcome<TextEdits<'_>> {
     Ok(TextEdits { text_key: &plan.text_key, ranges_key })
 }
 
-/// Checks all tables. Returns a problem for each without the text, whose rows stay as they are. Fails if no file has the text, and if a
-/// table cannot be written.
+/// Checks all tables. Returns a problem for each table without the text column, whose rows are copied unchanged. Fails if no file has the
+/// column, or if a table cannot be written.
 pub(super) fn check(plan: &DedupPlan, inputs: &Inputs, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
     let files = inputs.line_files();
     let tables: Vec<(usize, &TextFile)> =

@@ -24,7 +24,7 @@ impl<'a> Texts<'a> {
         Self { units: units.into_iter().map(place).collect(), open, known: None }
     }
 
-    /// Caches known facts about the text in this many bytes of memory, if some of it is on scratch.
+    /// Adds a cache of match results with this many bytes of memory, if some of the text is on scratch.
     pub(super) fn with_match_cache(mut self, bytes: u64) -> Self {
         let is_in_memory = self.units.iter().all(|(_, stored)| stored.mark().is_none());
         self.known = if is_in_memory { None } else { MatchCache::new(bytes) };

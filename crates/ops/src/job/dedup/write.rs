@@ -1,4 +1,4 @@
-//! Fourth stage: reads a file again and writes it without repeated text, or with a list of it.
+//! Fourth stage: reads each file again and writes it without repeated text, or with a list of the repeated ranges.
 
 use super::export::PlacedFile;
 use super::job::Job;
@@ -25,7 +25,7 @@ use std::sync::MutexGuard;
 
 /// Lines between two progress updates.
 const PROGRESS_EVERY: u64 = 256;
-/// Minimum and maximum bytes of output that wait to be written in order.
+/// Minimum and maximum size, in bytes, of the output that a piece holds until it is next in order.
 const MAX_UNWRITTEN_BYTES: (usize, usize) = (256 << 10, 4 << 20);
 /// Bytes of ranges that are written together.
 const RANGE_BUFFER_BYTES: usize = 64 << 10;
@@ -34,7 +34,7 @@ const RANGE_BUFFER_BYTES: usize = 64 << 10;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PlaceInLine {
     pub(super) at: u64,
-    /// The file of the result.
+    /// The output file.
     pub(super) file: String,
     /// Line number, counted from 1.
     pub(super) line: u64,
@@ -44,7 +44,7 @@ pub(super) struct PlaceInLine {
     pub(super) offset: u64,
 }
 
-/// A file of the result.
+/// An output file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WrittenFile {
     pub(super) name: String,
@@ -54,7 +54,7 @@ pub(super) struct WrittenFile {
     pub(super) figures: Figures,
 }
 
-/// The ranges of a file, for viewing them.
+/// The recorded ranges of a file, for viewing removed text.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct WrittenRanges {
     pub(super) section: SectionFacts,
@@ -62,7 +62,7 @@ pub(super) struct WrittenRanges {
     pub(super) mark: Option<Mark>,
 }
 
-/// Output of one input file: one file, or for a shard of an index all files that it was made of.
+/// Output of one input: one file, or for a shard of an index, all original files in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WrittenParts {
     pub(super) files: Vec<WrittenFile>,
@@ -72,13 +72,14 @@ pub(super) struct WrittenParts {
     pub(super) is_resumed: bool,
 }
 
-/// Writes all files that no stopped run wrote. Records the lines of the `wanted` places, each in the text of a file.
+/// Writes all files except those that a stopped run finished. Records the lines of the `wanted` positions, each given as a file and an
+/// offset in its text.
 pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize, u64)]) -> Outcome<Vec<WrittenParts>> {
     let (threads, cancel) = (job.memory.threads, &job.context.cancel);
     let known = run_units(files, threads, cancel, |placed| written_before(job, placed))?;
     let sheets: Vec<OrderedOutput> =
         files.iter().zip(&known).map(|(placed, known)| OrderedOutput::of(job, placed, known.is_none())).collect();
-    // The pieces of a file follow each other, so a thread that waits for its turn waits for a piece that has begun.
+    // Pieces are sorted by file, so a thread that waits for its turn waits for a piece that another thread has started.
     let pieces: Vec<(usize, usize)> = sheets
         .iter()
         .enumerate()
@@ -91,13 +92,13 @@ pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize,
         }
         _ => Err(missing_piece()),
     })?;
-    // Not collected in place, which would keep the memory of the sheets.
+    // Not collected in place: that would keep the larger allocation of the sheets.
     let mut all = Vec::with_capacity(sheets.len());
     all.extend(sheets.into_iter().zip(known).map(|(sheet, known)| known.unwrap_or_else(|| sheet.into_written())));
     Ok(all)
 }
 
-/// Returns what a stopped run wrote of a file, if all of it exists.
+/// Returns the output of a file that a stopped run wrote, if all of it exists.
 fn written_before(job: &Job<'_>, placed: &PlacedFile) -> Outcome<Option<WrittenParts>> {
     let Some(written) = job.recorded_unit::<WrittenParts>(&name_of(placed)) else { return Ok(None) };
     if !is_there(job, placed.file, &written)? {
@@ -112,7 +113,7 @@ fn name_of(placed: &PlacedFile) -> String {
     format!("write/{}", placed.file)
 }
 
-/// Whether everything that a stopped run wrote of a file is unchanged.
+/// Whether all output of a file that a stopped run wrote is unchanged.
 fn is_there(job: &Job<'_>, number: usize, written: &WrittenParts) -> Outcome<bool> {
     for (part, file) in written.files.iter().enumerate() {
         if let Some(mark) = file.mark {
@@ -137,15 +138,15 @@ fn changed(path: &Path) -> Failure {
         .with_hint("wait until no program writes to it, then run the same command again")
 }
 
-/// One piece of a file that is being made.
+/// A piece of a file that is being written.
 struct OutputPiece<'a> {
     job: &'a Job<'a>,
     file: usize,
     sheet: &'a OrderedOutput,
     piece: usize,
-    /// Set once the piece is next in order.
+    /// The locked output; set once the piece is next in order.
     down: Option<MutexGuard<'a, OutputState>>,
-    /// Output that waits for its turn, and its limit.
+    /// Output that is held until the piece is next in order, and its limit in bytes.
     unwritten: Vec<u8>,
     most: usize,
     /// Ranges that are not yet written.
@@ -153,7 +154,7 @@ struct OutputPiece<'a> {
     figures: Figures,
     input_bytes: u64,
     lines: Vec<PlaceInLine>,
-    /// In descending order of position.
+    /// Requested positions, in descending order.
     requested: Vec<u64>,
 }
 
@@ -166,7 +167,7 @@ struct TextWalk<'a> {
     at: u64,
     lines: u64,
     documents: u64,
-    /// Documents and bytes of the file that were reported.
+    /// Number of documents, and of bytes of the file, already added to the progress.
     reported: (u64, u64),
     /// Ranges of the current document.
     found: Vec<Range>,
@@ -179,7 +180,7 @@ impl<'a> TextWalk<'a> {
         Self { ranges, in_file, at: 0, lines: 0, documents: 0, reported: (0, start), found, spare }
     }
 
-    /// Reports progress from time to time. `read` is the bytes of the file read so far.
+    /// Counts a line, and updates the progress from time to time. `read` is the number of bytes of the file read so far.
     fn end_line(&mut self, context: &TaskContext, read: u64) {
         self.lines += 1;
         if self.lines.is_multiple_of(PROGRESS_EVERY) {
@@ -242,7 +243,7 @@ impl<'a> OutputPiece<'a> {
         let Some(piece) = self.sheet.pieces.get(self.piece).copied() else { return Err(missing_piece()) };
         let Some(part) = placed.parts.get(piece.part) else { return Err(missing_piece()) };
         let Some(file) = job.inputs.files.get(placed.file) else { return Err(changed(Path::new(""))) };
-        // Only a compressed file needs one, and that is a single piece.
+        // Only a compressed file needs a spool. Such a file is a single piece, so the path is unique.
         let spool = ScratchSpool::new(&context.fs, job.layout.staged(placed.file, 0).with_extension("line"));
         let ranges = Ranges::of(job, part.unit, &part.ranges);
         let in_file = part.at + piece.at;
@@ -287,7 +288,7 @@ impl<'a> OutputPiece<'a> {
         let (plan, context) = (self.job.plan, self.job.context);
         let fields = Fields::new(&plan.text_key);
         let (mut start, mut shortened, written) = (0, Vec::new(), Cell::new(0_u64));
-        // Both closures use the piece, one after the other.
+        // Both closures use the piece, but never at the same time.
         let writing = RefCell::new(self);
         let mut edit = |row: &Row<'_>, ranges: &mut Vec<std::ops::Range<usize>>| {
             let (kind, text) = row_kind(row);
@@ -312,7 +313,7 @@ impl<'a> OutputPiece<'a> {
         })
     }
 
-    /// Finds the ranges of a line, and records what is kept of them. Returns the bytes of its text.
+    /// Finds the ranges of a line, and records them and the lines of requested positions. Returns the size of the text in bytes.
     fn find_ranges(&mut self, line: &Line<'_>, file: &TextFile, walk: &mut TextWalk<'_>) -> Outcome<u64> {
         walk.found.clear();
         if line.kind() != Kind::Document {
@@ -329,7 +330,7 @@ impl<'a> OutputPiece<'a> {
         Ok(len)
     }
 
-    /// Waits until the piece is next in order, and writes the output held so far.
+    /// Waits until the piece is next in order, and writes the buffered output.
     fn take_turn(&mut self) -> Outcome<()> {
         if self.down.is_none() {
             let sheet = self.sheet;
@@ -342,7 +343,7 @@ impl<'a> OutputPiece<'a> {
         }
     }
 
-    /// Writes bytes of output, or holds them up to the limit.
+    /// Writes output, or buffers it up to the limit if the piece is not next in order.
     fn write_bytes(&mut self, bytes: &[u8]) -> Outcome<()> {
         if let Some(down) = &mut self.down {
             return down.open(self.job, self.file)?.write(bytes);
@@ -365,7 +366,7 @@ impl<'a> OutputPiece<'a> {
         }
     }
 
-    /// Begins the next file if the line of an index belongs to one; the piece is always the next in order then.
+    /// Begins the next file if the line of an index belongs to one. The piece must then be next in order.
     fn begin_next_file(&mut self, line: &Line<'_>) -> Outcome<()> {
         let Some(mut down) = self.down.take() else { return Err(missing_piece()) };
         if line.file() != down.files.last().map(|file| file.name.as_str()) {
@@ -386,7 +387,7 @@ impl<'a> OutputPiece<'a> {
         down.lines.append(&mut self.lines);
     }
 
-    /// Records the line of wanted positions.
+    /// Records the lines that contain the wanted positions.
     fn record_places(&mut self, (start, len): (u64, u64), line: &Line<'_>, name: &str) {
         while let Some(at) = self.requested.last().copied().filter(|at| *at < start + len) {
             let offset = at.saturating_sub(start);

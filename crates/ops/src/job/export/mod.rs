@@ -1,7 +1,8 @@
-//! Parts of a sample as separate files: exported into a folder, or copied for viewing.
+//! Parts of a sample as separate files: exported to a folder, or copied for viewing.
 //!
-//! Names come from the data, so they are checked before anything is written: a name that could leave the folder, hide a file, or contain
-//! control characters is refused, never repaired. Existing files are not overwritten, and a file is either complete or does not exist.
+//! Names come from the data, so they are checked before any file is written. A name that could lead out of the folder, hide a file, or
+//! contain control characters is refused, never changed. Existing files are not overwritten, and a file is either complete or does not
+//! exist.
 
 use crate::engine::browse::{BrowseSample, Catalog};
 use gristmill_core::text::is_printable;
@@ -12,13 +13,13 @@ use gristmill_storage::scratch::Scratch;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are read and written at a time.
+/// Bytes read and written at a time.
 const COPY_BYTES: usize = 1 << 20;
-/// The longest name of a file, in bytes.
+/// Maximum length of a file name, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 /// Limit of nested folders in a key.
 const MAX_FOLDERS: usize = 32;
-/// The largest part that is copied for viewing, in bytes.
+/// Maximum size of a part that is copied for viewing, in bytes.
 const MAX_COPY_BYTES: u64 = 256 << 20;
 const FILE_MODE: u32 = 0o644;
 const FOLDER_MODE: u32 = 0o755;
@@ -36,15 +37,15 @@ pub struct ExportedFiles {
 /// A copy of a part in its own folder, which is removed on drop.
 #[derive(Debug)]
 pub struct PartCopy {
-    /// The copy; readable only by its owner, and writable by no one.
+    /// Path of the copy, which only its owner can read, and which is not writable.
     pub file: PathBuf,
     _folder: Scratch,
 }
 
-/// Writes parts of a sample into `folder`, which is created if necessary: each as `KEY.PART`, in the folders of the key.
+/// Writes parts of a sample to `folder`, which is created if necessary: each as `KEY.PART`, in the folders of the key.
 ///
-/// An unsafe name, or a file that already exists, is refused before the first byte is written. If a part cannot be read, those written
-/// before it are kept.
+/// An unsafe name, or an existing file, is refused before the first byte is written. If a part cannot be read, the parts written before are
+/// kept.
 pub fn export(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -55,7 +56,7 @@ pub fn export(
     export_all(catalog, &[(sample.clone(), parts.to_vec())], folder, cancel)
 }
 
-/// [`export`] of several samples, each with the positions of its parts. All names are checked before the first byte is written.
+/// Like [`export`], for several samples, each with the positions of its parts. All names are checked before the first byte is written.
 pub fn export_all(
     catalog: &dyn Catalog,
     samples: &[(BrowseSample, Vec<usize>)],
@@ -100,7 +101,7 @@ pub fn export_all(
     Ok(exported)
 }
 
-/// Copies one part for viewing it in another program. The name of the copy ends like that of the part, for programs that use the extension.
+/// Copies one part for viewing it in another program. The name of the copy ends with the extension of the part.
 pub fn copy_of(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -118,14 +119,14 @@ pub fn copy_of(
     let folder = Scratch::create(scratch)?;
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
     let name: String = format!("sample-{}.{}", sample.key, known.name).chars().map(plain).collect();
-    // The end contains the extension.
+    // Keeps the end of the name, which contains the extension.
     let start = name.len().saturating_sub(100);
     let file = folder.path().join(name.get(start..).unwrap_or("sample").trim_start_matches(['-', '.']));
     write_part(catalog, sample, part, &file, COPY_MODE, cancel)?;
     Ok(PartCopy { file, _folder: folder })
 }
 
-/// Returns `KEY.PART` below the folder of an export; refuses anything that is not suitable as a file name.
+/// Returns `KEY.PART` relative to the folder of an export. Refuses a name that is not suitable as a file name.
 fn safe_path(key: &str, part: &str) -> Outcome<PathBuf> {
     let whole = format!("{key}.{part}");
     let refused = |why: &str| {
@@ -166,7 +167,7 @@ fn make_folders(folder: &Path) -> Outcome<()> {
     RealFs.create_dir(folder, FOLDER_MODE)
 }
 
-/// Creates the folders of a key; an existing one must not be a link that leads elsewhere.
+/// Creates the folders of a key. An existing folder must not be a link that leads out of the export.
 fn make_inner_folders(folder: &Path, target: &Path) -> Outcome<()> {
     let mut path = folder.to_owned();
     for piece in target.parent().into_iter().flat_map(Path::components) {
@@ -185,7 +186,7 @@ fn make_inner_folders(folder: &Path, target: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes a part next to its target, then moves it there. Returns its bytes.
+/// Writes a part to a temporary file next to its target, then renames it. Returns its size in bytes.
 fn write_part(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -200,7 +201,7 @@ fn write_part(
         Ok(bytes)
     });
     if written.is_err() {
-        // The original failure is more useful than one from cleaning up.
+        // The original failure is reported, so errors here are ignored.
         let _ = RealFs.remove_file(&temporary);
     }
     written

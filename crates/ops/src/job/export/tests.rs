@@ -4,7 +4,7 @@ use gristmill_core::{DatasetKind, Shard};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
-/// One sample whose parts contain their own names, many times.
+/// A catalog of one sample whose parts contain their own names, repeated many times.
 struct OneSample;
 
 const TIMES: usize = 300_000;

@@ -1,4 +1,4 @@
-//! The plain index of Forager: takes the lock, finds the lines, and publishes the folder (docs/formats/forager.md §2).
+//! The plain index of Forager: acquires the lock, finds the lines, and publishes the folder (docs/formats/forager.md §2).
 
 use super::IndexReport;
 use crate::engine::forager::{line_ends, listed, units, FileUnit, IndexMerge, ACTIVITY};
@@ -28,11 +28,11 @@ const WRITE_BYTES: usize = 1 << 20;
 /// The folder to index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForagerIndexPlan {
-    /// The base folder.
+    /// The base folder, to which file names are relative.
     pub base: PathBuf,
-    /// Name of the index folder below it; `index` by default.
+    /// Name of the index folder in it; `index` by default.
     pub index_folder: String,
-    /// Whether everything except writing is done.
+    /// Whether nothing is written.
     pub is_dry: bool,
 }
 
@@ -43,10 +43,10 @@ impl ForagerIndexPlan {
     }
 }
 
-/// Makes the index. Refuses a folder that already has one, and names that the index cannot contain.
+/// Builds the index. Refuses a folder that already has one, and file names that the index cannot contain.
 ///
 /// # Errors
-/// A plan that cannot be followed; input that cannot be read; output that cannot be written.
+/// The plan is invalid, an input cannot be read, or the output cannot be written.
 pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     context.phase_of(Phase::Open, "file", "looking for files");
     let name = &plan.index_folder;
@@ -108,7 +108,8 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
     Ok(report)
 }
 
-/// Whether there is an index, or another thing of its name. In a store, its files are put one after the other, and the last makes it complete.
+/// Whether an index, or another file with its name, exists. In a store, the files of an index are uploaded one after another, and the last
+/// one completes it.
 fn is_there(target: &Path) -> Outcome<bool> {
     match is_remote(target) {
         true => files::try_is_taken(target.join(SAMPLE_LOCATIONS)),
@@ -116,7 +117,7 @@ fn is_there(target: &Path) -> Outcome<bool> {
     }
 }
 
-/// Writes the index in the work folder and moves it to its target.
+/// Writes the index in the work folder and publishes it.
 fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: &TaskContext) -> Outcome<(u64, u64)> {
     let fs = &*context.fs;
     let place = ExclusiveOutput::create(fs, target, &context.options)?;
@@ -154,7 +155,7 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     Ok((samples, bytes))
 }
 
-/// Finds every line and passes the rows on, in order.
+/// Finds every line and passes the rows to `sink`, in order.
 fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Outcome<()> + Send) -> Outcome<u64> {
     let bytes: u64 = files.iter().map(|file| file.bytes).sum();
     let line = format!("reading {}, {}", count(files.len() as u64, "file"), size(bytes));
@@ -180,7 +181,7 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
         line.hand_in(*number, (*unit, ends))
     })?;
     drop(line);
-    // Each range was checked when it was read; this detects bytes appended to the file.
+    // Each range was checked when it was read; this check detects bytes appended to a file.
     if let Some(file) = find_changed(files.iter().map(|file| (&*file.path, file.stamp)), handles.cancel)? {
         return Err(changed(file.path));
     }

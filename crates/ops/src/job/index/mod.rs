@@ -18,21 +18,21 @@ use std::time::Duration;
 /// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct IndexReport {
-    /// `modalities` or `forager`.
+    /// Name of the format: `modalities` or `forager`.
     pub format: &'static str,
     /// The index: a file, or the folder that contains it.
     pub index: PathBuf,
-    /// Files that were read and have a sample.
+    /// Number of files that were read and have samples.
     pub files: u64,
-    /// Lines in the index.
+    /// Number of lines in the index.
     pub samples: u64,
-    /// Bytes that were read.
+    /// Number of bytes that were read.
     pub bytes: u64,
-    /// Lines that were left out because they are not JSON.
+    /// Number of lines that were omitted because they are not JSON.
     pub skipped_lines: u64,
-    /// Whether an existing index was kept; nothing was read.
+    /// Whether an existing index was kept, so that nothing was read.
     pub left_alone: bool,
-    /// Files written, relative to the folder of the index; with a dry run, those that would be.
+    /// Files written, relative to the folder of the index; in a dry run, files that would be written.
     pub written: Vec<OutputFile>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,

@@ -1,4 +1,4 @@
-//! `create_raw_index`: takes the lock, checks the lines, and publishes the index (docs/formats/modalities.md §2).
+//! `create_raw_index`: acquires the lock, checks the lines, and publishes the index (docs/formats/modalities.md §2).
 
 use super::IndexReport;
 use crate::engine::raw_index::{
@@ -21,21 +21,21 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The index while it is being made.
+/// Name of the unfinished index in the work folder.
 const DRAFT: &str = "index";
 /// Bytes of the index that are written at a time.
 const WRITE_BYTES: usize = 1 << 20;
 /// Permission bits of folders created for the index.
 const FOLDER_MODE: u32 = 0o755;
 
-/// What to do with an existing index.
+/// The treatment of an existing index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExistingFile {
-    /// Refuse the run.
+    /// Refuse to run.
     #[default]
     Error,
-    /// Keep it and do nothing else.
+    /// Keep it, and do not run.
     Skip,
     /// Replace it once the new one is complete.
     Override,
@@ -46,13 +46,13 @@ pub enum ExistingFile {
 pub struct RawIndexPlan {
     /// The JSONL file.
     pub source: PathBuf,
-    /// Path of the index; `None` puts it next to the source.
+    /// Path of the index; by default next to the source.
     pub index: Option<PathBuf>,
-    /// What to do with an existing index.
+    /// The treatment of an existing index.
     pub existing: ExistingFile,
-    /// Whether lines that are not JSON are left out, each with a problem, instead of refused.
+    /// Whether lines that are not JSON are omitted, each with a problem, instead of refused.
     pub skip_bad_lines: bool,
-    /// Whether everything except writing is done.
+    /// Whether nothing is written.
     pub is_dry: bool,
 }
 
@@ -68,7 +68,7 @@ impl RawIndexPlan {
     }
 }
 
-/// Calls [`run`] in the background.
+/// Runs [`run`] in the background.
 ///
 /// # Errors
 /// No thread can be started.
@@ -76,11 +76,11 @@ pub fn start(plan: RawIndexPlan, options: RunOptions) -> Outcome<Task<IndexRepor
     Task::start("raw-index", options, Arc::new(RealFs), move |context| run(&plan, context))
 }
 
-/// Makes the index. Lines that are not JSON are reported as problems; unless they are skipped, they end the run with a data failure, and
+/// Builds the index. Lines that are not JSON are reported as problems. Unless they are skipped, they end the run with a data failure, and
 /// nothing is written.
 ///
 /// # Errors
-/// A plan that cannot be followed; input that cannot be read; output that cannot be written or already exists.
+/// The plan is invalid, the input cannot be read, or the output exists or cannot be written.
 pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     context.phase_of(Phase::Open, "file", "opening the file");
     let target = plan.target();
@@ -157,7 +157,7 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
     Ok((counts, written))
 }
 
-/// Checks every line and passes on the bytes of the index; lines that are not JSON end the run unless they are skipped.
+/// Checks every line and passes the bytes of the index to a sink. Lines that are not JSON end the run unless they are skipped.
 fn check_lines(
     file: &ReadFile,
     plan: &RawIndexPlan,
@@ -172,7 +172,7 @@ fn check_lines(
     let threads = context.options.threads;
     let line = OrderedResults::new(threads, |unit: UnitIndex| merge.append_unit(&unit));
     let numbered: Vec<_> = units(file.len()).into_iter().enumerate().collect();
-    // One buffer per thread, reused.
+    // Buffers are reused, so that there is one per thread.
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {

@@ -1,4 +1,5 @@
-//! Compares both indexes with those of the reference programs for any number of threads, and checks what must never be left on disk.
+//! Compares both indexes with those of the reference programs for any number of threads, and checks that no unfinished files remain on
+//! disk.
 
 use super::*;
 use crate::job::task::Task;
@@ -74,7 +75,7 @@ fn many_ranges_make_the_same_index_as_one_look() {
     let mut wanted = Vec::new();
     for number in 0..40_000_u64 {
         let line = match number {
-            // Longer than a range, and longer than the part of a line that is held.
+            // The line is longer than a range, and longer than the line buffer.
             77 => format!("\"{}\"", "x".repeat(5 << 20)),
             78 => format!("\"{}\"", "é".repeat(1 << 20)),
             _ => format!("{{\"n\": {number}, \"text\": \"{}\"}}", "y".repeat((number % 97) as usize)),

@@ -11,7 +11,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Rebuilds the index piece by piece within the memory limit, and compares it with the one on disk. A file without an index is a failure.
+/// Rebuilds the index piece by piece within the memory limit, and compares it with the one on disk. Fails if the file has no index.
 pub fn run_verify(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let file = open(path)?;
     let Some(compare) = index_of(path)? else {
@@ -24,7 +24,7 @@ pub fn run_verify(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> O
     Ok(checked(&file, &counts))
 }
 
-/// Compares the index, then parses every line. A missing index is a problem, and the lines are still parsed.
+/// Compares the index, then parses every line. A missing index is a problem, but the lines are still parsed.
 pub fn run_lint(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let file = open(path)?;
     let compare = index_of(path)?;

@@ -1,4 +1,4 @@
-//! `prepare --skip-bad-lines`: makes a copy without the lines that `lint` reports, and indexes it.
+//! `prepare --skip-bad-lines`: writes a copy without the lines that `lint` reports, and indexes it.
 
 use super::run::{begin_scan, ended, index, preview, report, write_draft};
 use super::JsonlReport;
@@ -14,7 +14,7 @@ use gristmill_storage::publish::Publication;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 
-/// The lines and their index while they are being made.
+/// Names of the unfinished copy and its index in the work folder.
 const DRAFTS: [&str; 2] = ["lines", "index"];
 const ACTIVITY: &str = "leaving out the bad lines";
 
@@ -26,7 +26,7 @@ pub fn clean_path(path: &Path) -> PathBuf {
     path.with_extension("clean.jsonl")
 }
 
-/// Indexes the file; if it has bad lines, makes and indexes a copy without them. `overwrite` replaces a different copy.
+/// Indexes the file. If it has bad lines, writes and indexes a copy without them. `overwrite` allows replacing a different copy.
 pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -> Outcome<JsonlReport> {
     let file = open(path)?;
     begin_scan(&file, context);
@@ -63,7 +63,7 @@ pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -
     Ok(ended(report, context))
 }
 
-/// Does everything except writing.
+/// Like [`index_clean`], without writing files.
 pub(super) fn preview_clean(path: &Path, overwrite: bool, context: &TaskContext) -> Outcome<JsonlReport> {
     let file = open(path)?;
     begin_scan(&file, context);

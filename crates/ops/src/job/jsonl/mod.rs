@@ -1,4 +1,4 @@
-//! `prepare` of a JSONL file: takes the lock, scans its ranges, and publishes the index. Also `lint` and `verify` of such a file.
+//! `prepare` of a JSONL file: acquires the lock, scans its ranges, and publishes the index. Also `lint` and `verify` of such a file.
 
 mod check;
 mod clean;
@@ -28,7 +28,7 @@ pub struct JsonlReport {
     pub bytes: u64,
     /// Lines that only contain white space and are not samples.
     pub blank_lines: u64,
-    /// Lines left out of the copy that was indexed instead of the file; 0 if the file itself was indexed.
+    /// Number of lines omitted from the copy that was indexed instead of the file; 0 if the file itself was indexed.
     #[serde(skip_serializing_if = "is_zero")]
     pub lines_left_out: u64,
     /// Whether the same index already existed and nothing was written.
@@ -54,8 +54,7 @@ fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S:
     serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
-/// Indexes a file in the background or, for a plan with [`skip_bad_lines`](PreparePlan::skip_bad_lines), a copy of it without its bad
-/// lines.
+/// Indexes a file in the background. For a plan with [`skip_bad_lines`](PreparePlan::skip_bad_lines), indexes a copy without its bad lines.
 pub fn start_plan(plan: &PreparePlan, options: RunOptions) -> Outcome<Task<JsonlReport>> {
     start_plan_on(plan, options, Arc::new(RealFs))
 }
@@ -70,7 +69,7 @@ pub fn start_plan_on(plan: &PreparePlan, options: RunOptions, fs: Arc<dyn Fs>) -
     Task::start("jsonl", options, fs, move |context| clean::index_clean(&path, overwrite, context))
 }
 
-/// Does everything that [`start_plan`] does except writing.
+/// Like [`start_plan`], without writing files.
 pub fn preview_plan(plan: &PreparePlan, options: RunOptions) -> Outcome<Task<JsonlReport>> {
     let path = PathBuf::from(&plan.path);
     if !plan.skip_bad_lines {
@@ -91,7 +90,7 @@ pub fn start_on(path: &Path, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Ta
     Task::start("jsonl", options, fs, move |context| run::index(&path, context))
 }
 
-/// Does everything except writing.
+/// Like [`start`], without writing files.
 pub fn start_dry(path: &Path, options: RunOptions) -> Outcome<Task<JsonlReport>> {
     let path = path.to_path_buf();
     Task::start("jsonl", options, Arc::new(RealFs), move |context| run::preview(&path, context))

@@ -1,4 +1,4 @@
-//! Scans ranges of a file with several threads and joins the results in order, each as soon as all earlier ones are done.
+//! Scans ranges of a file with several threads and joins the results in order, each as soon as all earlier results are available.
 
 use crate::engine::jsonl::{index_unit, units, LineCounts, LineMerge};
 use crate::job::exclusive_output::still_the_same;
@@ -8,7 +8,7 @@ use gristmill_core::{Failure, Handles, Outcome, RunOptions};
 use gristmill_data::source::jsonl::{Unit, UnitLines};
 use gristmill_storage::read::ReadFile;
 
-/// Scans a file and passes the bytes of its index to `sink`, in order. A file that changes in the meantime is a failure.
+/// Scans a file and passes the bytes of its index to `sink`, in order. Fails if the file changes during the scan.
 pub(super) fn scan(
     file: &ReadFile,
     options: &RunOptions,
@@ -18,7 +18,7 @@ pub(super) fn scan(
     scan_counted(file, options, handles, sink).map(|(counts, _)| counts)
 }
 
-/// [`scan`] that also returns the number of line ends before each of the [`units`].
+/// Like [`scan`], and also returns the number of line ends before each of the [`units`].
 pub(super) fn scan_counted(
     file: &ReadFile,
     options: &RunOptions,

@@ -1,4 +1,4 @@
-//! The run itself, from the lock to the last sync.
+//! The sequence of a run, from the lock to the last sync.
 
 use super::pooled;
 use super::JsonlReport;
@@ -16,7 +16,7 @@ use gristmill_storage::publish::place_file;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-/// The index while it is being made, in the work folder.
+/// Name of the unfinished index in the work folder.
 const DRAFT: &str = "index";
 
 /// Indexes a file.
@@ -43,7 +43,7 @@ pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> 
     Ok(ended(report, context))
 }
 
-/// Does everything except writing.
+/// Like [`index`], without writing files.
 pub(super) fn preview(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
     let file = open(path)?;
     begin_scan(&file, context);
@@ -67,7 +67,7 @@ pub(super) fn write_draft(file: &ReadFile, draft: &Path, mode: u32, context: &Ta
     Ok(counts)
 }
 
-/// Reports the findings; lines that are not objects, or a file without lines, end the run.
+/// Reports the findings. Fails if there are lines that are not objects, or no lines.
 fn report_findings(file: &ReadFile, counts: &LineCounts, context: &TaskContext) -> Outcome<()> {
     for note in blank_lines(file.path(), counts).into_iter().chain(cr_only(file, counts)) {
         context.problems.report(note)?;

@@ -94,7 +94,7 @@ fn an_index_of_another_state_is_replaced() {
     let report = run(&path).unwrap();
     assert!(!report.nothing_to_do && report.files[0].replaces);
     assert_eq!(tar_idx::read(&index_path(&path)).unwrap(), [0, 3, 6]);
-    // The same content with other permissions is not the same file.
+    // A file with the same content but other permissions is replaced.
     RealFs.set_mode(&index_path(&path), 0o600).unwrap();
     assert!(!run(&path).unwrap().nothing_to_do);
     assert_eq!(open_read(&index_path(&path)).unwrap().mode(), 0o640);
@@ -297,7 +297,7 @@ fn lint_parses_every_line_and_names_the_place() {
 fn lint_counts_lines_right_wherever_ranges_begin() {
     let dir = tempfile::tempdir().unwrap();
     let mut text: Vec<u8> = Vec::new();
-    // More than two ranges of the smallest size, with a bad line at the end of each piece.
+    // The file has more than two ranges of the smallest size, with bad lines at regular intervals.
     for number in 0..30_000 {
         text.extend(format!("{{\"n\": {number}, \"text\": \"{}\"}}\n", "x".repeat(number % 100)).as_bytes());
         if number % 1000 == 999 {

@@ -1,4 +1,4 @@
-//! The leak check: a pool of workers examines every shard of a split, then their results are merged.
+//! The leak check: workers examine every shard of a split, then their results are merged.
 
 #[cfg(test)]
 mod tests;
@@ -17,20 +17,20 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Result of a check. The leaks are its result, not problems of the run; see [`Leaks::sure`].
+/// Result of a check. The leaks are its result, not problems of the run; see [`Leaks::certain_count`].
 #[derive(Clone, Debug, Serialize)]
 pub struct LeakReport {
-    /// Whether contents were compared, not only names.
+    /// Whether contents were compared, in addition to names.
     pub content: bool,
-    /// What was compared.
+    /// Counts of the compared shards, samples and contents.
     #[serde(flatten)]
     pub compared: ShardTotals,
     /// Bytes that were read.
     pub bytes: u64,
-    /// The leaks.
+    /// The leaks found.
     #[serde(flatten)]
     pub found: Leaks,
-    /// Always empty, as nothing is written; it makes the report uniform with those of other jobs.
+    /// Always empty, because no files are written; for uniformity with the reports of other jobs.
     #[serde(skip)]
     pub files: Vec<OutputFile>,
     /// Shards that could not be compared, and other findings.
@@ -43,8 +43,8 @@ pub struct LeakReport {
     pub elapsed: Duration,
 }
 
-/// Searches for leaks in the background. `layout` contains the splits of the shards and the excludes, so that unsaved edits can be checked.
-/// Only writes scratch files.
+/// Searches for leaks in the background. `layout` contains the splits of the shards and the excludes, so that unwritten edits can be
+/// checked. Only writes scratch files.
 pub fn start(root: &Path, layout: SplitLayout, leaks: LeakOptions, options: RunOptions) -> Outcome<Task<LeakReport>> {
     start_on(root, layout, leaks, options, Arc::new(RealFs))
 }
@@ -61,7 +61,7 @@ pub fn start_on(
     Task::start("leaks", options, fs, move |context| run(&root, &layout, leaks, context))
 }
 
-/// Refuses to report data as clean that was never compared.
+/// Fails if nothing was compared, because the data must not be reported as free of leaks.
 fn check_compared(root: &Path, compared: &ShardTotals, parts: &[String], context: &TaskContext) -> Outcome<()> {
     let missing: Vec<String> = compared.missing(parts).map(|part| format!("`{}`", display_safe(part))).collect();
     if !missing.is_empty() {
@@ -87,7 +87,7 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
     let threads = context.options.threads.max(1).min(units.len().max(1));
     let memory = usize::try_from(context.options.memory_bytes).unwrap_or(usize::MAX) / threads;
     let new_buffer = |number| search.buffer(Arc::clone(&context.fs), scratch.path(), number, memory);
-    // A worker takes a buffer for each shard and gives it back, so there are no more buffers than workers.
+    // A worker takes a buffer for each shard and returns it, so there are no more buffers than workers.
     let buffers: Mutex<Vec<RecordBuffer>> = Mutex::new((0..threads).map(new_buffer).collect());
     let taking = if content { "reading the shards" } else { "reading the names" };
     context.phase_of(Phase::Scan, "shard", taking);

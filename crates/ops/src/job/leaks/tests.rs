@@ -1,4 +1,4 @@
-//! Whole checks on small data sets: what is a leak and what is not, with any number of workers and any amount of memory.
+//! Complete checks of small data sets, with any number of workers and any amount of memory.
 
 use super::*;
 use crate::engine::leaks::{Leak, LeakKind, LeakRepair};
@@ -75,7 +75,7 @@ fn content(number: u32) -> Vec<u8> {
     format!("content {number} ").repeat(16).into_bytes()
 }
 
-/// Returns `split: shard/key[.part]` for every place, one line per leak.
+/// Returns `split: shard/key[.part]` for every location, one line per leak.
 fn lines(report: &LeakReport) -> Vec<String> {
     let place = |leak: &Leak| -> Vec<String> {
         let text = |place: &crate::engine::leaks::LeakLocation| {
@@ -147,7 +147,7 @@ fn texts_are_compared_where_there_is_nothing_else() {
         ("val/b.tar", &[("v1.txt", &a), ("v1.json", b"{}")]),
         ("test/c.tar", &[("u1.jpg", &b), ("u1.txt", &a)]),
     ]);
-    // The third sample has an image, so its text is not evidence; but its image equals the text of another one.
+    // The third sample has an image, so its text is no evidence; but its image equals the text of another sample.
     let mut found = lines(&set.contents());
     found.sort_unstable();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Writes rows into a private copy of the database, and publishes that copy.
+//! Writes rows to a private copy of the database, and publishes the copy.
 
 use super::target::Target;
 use super::MediaReport;
@@ -19,7 +19,7 @@ use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::space;
 use std::path::{Component, Path, PathBuf};
 
-/// Size of the database in bytes from which the log mentions the size of the copy.
+/// Size of the database in bytes from which the log mentions the copy.
 const MIN_LOGGED_COPY_BYTES: u64 = 256 << 20;
 /// Free space that must remain next to the copy, in bytes.
 const MIN_FREE_BYTES: u64 = 16 << 20;
@@ -27,11 +27,11 @@ const MIN_FREE_BYTES: u64 = 16 << 20;
 /// A database that is not published yet.
 pub(super) struct DatabaseDraft {
     path: PathBuf,
-    /// The database that it was made from.
+    /// State of the database from which it was copied.
     old: Option<FileInfo>,
 }
 
-/// Writes the rows into a copy of the database.
+/// Writes the rows to a copy of the database.
 pub(super) fn fill_database(
     context: &TaskContext,
     plan: &PrepareMediaPlan,
@@ -51,7 +51,7 @@ pub(super) fn fill_database(
     let mut still_there = |connection: &rusqlite::Connection, key: &str| match target {
         Target::Files(files) => Ok(is_in_folder(root, files, key)),
         Target::Shards(_) if has_samples => is_in_samples(connection, &draft, key),
-        // Without sample tables there is no record of the existing entries.
+        // Without sample tables, the existing entries are unknown.
         Target::Shards(_) => Ok(true),
     };
     let old_rows = OldRows { still_there: &mut still_there, prune: plan.prune };
@@ -61,9 +61,9 @@ pub(super) fn fill_database(
     Ok((DatabaseDraft { path: draft, old }, written))
 }
 
-/// Copies the current database; `rows` are written into the copy later. Returns whether it has sample tables.
+/// Copies the current database, into which `rows` rows are written later. Returns whether it has sample tables.
 fn copy_old(context: &TaskContext, (database, facts): (&Path, FileInfo), draft: &Path, rows: u64) -> Outcome<bool> {
-    // Refuses a file that is not a database, and a database whose last change is incomplete.
+    // Refuses a file that is not a database, and a database whose last transaction is incomplete.
     let connection = open_readonly(database)?;
     let looked = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
     looked.map_err(|error| failure(database, &error))?;
@@ -88,7 +88,7 @@ fn copy_old(context: &TaskContext, (database, facts): (&Path, FileInfo), draft: 
     Ok(Tables::open(database).is_ok())
 }
 
-/// Whether the key of a row is the name of a file that a walk would find.
+/// Whether the key of a row is the name of a file that a scan of the folder would find.
 fn is_in_folder(root: &Path, files: &FileList, key: &str) -> bool {
     if files.contains(key) {
         return true;
@@ -107,7 +107,7 @@ fn report_stale(context: &TaskContext, database: &Path, written: &RowStats) -> O
     context.problems.report(note.with_hint("--prune removes them"))
 }
 
-/// Moves the finished database to its place, with the mode that applies there.
+/// Publishes the finished database with its permissions.
 pub(super) fn publish(
     context: &TaskContext,
     plan: &PrepareMediaPlan,

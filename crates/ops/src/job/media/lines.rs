@@ -1,4 +1,4 @@
-//! The printed lines of `prepare-media`, and the lines about media of other commands.
+//! The printed lines of `prepare-media`, and the lines about media in other commands.
 
 use super::{MediaPreview, MediaReport};
 use crate::engine::media::MediaForecast;
@@ -59,14 +59,14 @@ impl Report for MediaPreview {
     }
 }
 
-/// Returns the line of `prepare` about media.
+/// Returns the line about media in the report of `prepare`.
 pub fn summary_line(media: &MediaSummary) -> String {
     let described = described(media.images, media.av);
     let rows = rows(media.rows_written, media.rows_in_all, media.stale);
     format!("Media: {described} of {}. {rows}", examined(media.entries))
 }
 
-/// Returns what a filter would select.
+/// Returns the lines about the entries that a filter would select.
 pub fn outlook_lines(outlook: &MediaForecast) -> Vec<ReportLine> {
     let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Left)]);
     for (name, media_type, entries) in &outlook.by_type {

@@ -1,5 +1,5 @@
-//! `prepare-media` as a job: examines the entries of a prepared WebDataset, or the files of a folder, and writes their rows into the media
-//! tables of its database. Nothing is visible before the end; a stopped run starts again.
+//! `prepare-media` as a job: examines the entries of a prepared WebDataset, or the files of a folder, and writes their rows to the media
+//! tables of its database. No result is visible before the end; a stopped run starts from the beginning.
 
 mod apply;
 mod lines;
@@ -34,9 +34,9 @@ pub struct MediaReport {
     pub rows_written: u64,
     /// Total number of rows, including those of earlier runs.
     pub rows_in_all: u64,
-    /// Rows of missing entries that were kept.
+    /// Number of rows of missing entries that were kept.
     pub stale: u64,
-    /// Rows of missing entries that were removed.
+    /// Number of rows of missing entries that were removed.
     pub pruned: u64,
     /// Files as written.
     pub files: Vec<OutputFile>,
@@ -49,7 +49,7 @@ pub struct MediaReport {
     pub elapsed: Duration,
 }
 
-/// Kind of plan that a plan file of `prepare-media` declares.
+/// Description of a plan of `prepare-media` in plan files.
 pub const PLAN_OF: &str = "describing media";
 
 /// Runs a plan.
@@ -62,8 +62,8 @@ pub fn start(plan: PrepareMediaPlan, options: RunOptions) -> Outcome<Task<MediaR
     start_on(plan, options, Arc::new(RealFs))
 }
 
-/// Like [`start`], but writes through `fs`, which lets tests inject failures. SQLite writes the rows directly into a private copy, not
-/// through `fs`; everything before and after that goes through it, including the finished file.
+/// Like [`start`], but writes through `fs`, which lets tests inject failures. SQLite writes the rows directly to a private copy; all other
+/// files, including the finished database, are written through `fs`.
 pub fn start_on(plan: PrepareMediaPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<MediaReport>> {
     Task::start("prepare-media", options, fs, move |context| run::run(context, &plan))
 }

@@ -1,4 +1,4 @@
-//! What a plan for media would do, without doing it: for Review and `--dry-run`.
+//! Computes the result of a plan for media without running it, for the review and `--dry-run`.
 
 use super::target::{self, Target};
 use crate::engine::media::{facts_of, forecast, of_files, MediaForecast};
@@ -12,13 +12,13 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a run would do.
+/// The expected result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct MediaPreview {
     /// The data set or folder, as given by the user.
     #[serde(skip)]
     pub path: String,
-    /// What would be examined; for a WebDataset as far as the names of its parts and its first samples show.
+    /// The entries that would be examined; for a WebDataset, estimated from the names of its parts and its first samples.
     pub outlook: MediaForecast,
     /// Number of existing rows.
     pub rows_before: u64,
@@ -28,14 +28,14 @@ pub struct MediaPreview {
     pub problems: Vec<Problem>,
 }
 
-/// Approximate bytes of a row.
+/// Approximate size of a row in bytes.
 const ROW_BYTES: u64 = 180;
 /// Size of an empty database with its tables, in bytes.
 const EMPTY_BYTES: u64 = 28_672;
 /// Interval at which the state of a scan is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Returns what `plan` would do. Walks the folder, or opens the data set; reads headers of the first few entries.
+/// Returns the expected result of `plan`. Scans the folder or opens the data set, and reads the headers of the first entries.
 pub fn preview(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<MediaPreview> {
     let root = Path::new(&plan.path);
     let (progress, problems) = (Progress::default(), ProblemLog::default());

@@ -1,4 +1,4 @@
-//! The course of one `prepare-media`, from opening to the published database.
+//! The sequence of a `prepare-media` run, from opening the data set to the published database.
 
 use super::target::{self, Target};
 use super::{apply, MediaReport, PLAN_OF};
@@ -18,7 +18,7 @@ use gristmill_storage::publish::replace_file;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::Path;
 
-/// Permission bits of our own record.
+/// Permission bits of the files of the record.
 const RECORD_MODE: u32 = 0o644;
 
 /// Executes a plan. An error leaves the data set unchanged.
@@ -29,7 +29,7 @@ pub(super) fn run(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<Med
     roll_forward(&*context.fs, root, &context.problems)?;
     let target = target::open(plan, context.options.threads, &context.handles())?;
     let result = locked(context, plan, &own, &target);
-    // A folder without results has no run folder either.
+    // For a folder without results, the run folder is removed.
     own.remove_if_empty(&*context.fs);
     result
 }
@@ -38,14 +38,14 @@ fn locked(context: &TaskContext, plan: &PrepareMediaPlan, own: &RunFolder, targe
     let fs = &*context.fs;
     let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
     let result = write_rows(context, plan, own, target, &lock);
-    // Only our own files are left over, so errors here are logged and not reported.
+    // Only temporary files remain, so an error here is logged and not reported.
     if let Err(error) = fs.remove_dir_all(&own.media_work()) {
         context.log(format!("cleaning up: {error}"));
     }
     result
 }
 
-/// Creates the work folder. A run that did not get the lock removes the run folder while it is empty, so creating both is tried several
+/// Creates the work folder. A run that did not get the lock may remove the empty run folder at the same time, so this is tried several
 /// times.
 fn make_work(fs: &dyn Fs, own: &RunFolder, dir: &Path) -> Outcome<()> {
     for _ in 0..4 {
@@ -99,10 +99,10 @@ fn write_rows(
     Ok(report)
 }
 
-/// Assumed bytes of a shard per entry if nothing is known.
+/// Assumed bytes of a shard per entry, if no entry is known.
 const ENTRY_BYTES: u64 = 20_000;
 
-/// Returns the forecast for examining and for writing.
+/// Returns the forecast for examining the entries and writing the rows.
 fn forecast(plan: &PrepareMediaPlan, target: &Target) -> Forecast {
     let (read, entries) = match target {
         Target::Files(files) => (files.len() as f64 * cost::FILE_READ, files.len() as u64),
@@ -132,7 +132,7 @@ fn probe(context: &TaskContext, plan: &PrepareMediaPlan, target: &Target, dir: &
     target::probe(target, Path::new(&plan.path), &probing, &context.options, &context.handles())
 }
 
-/// Writes our own record: the plan and the report. The result is already visible, so errors here are logged and not reported.
+/// Writes the record of the run: the plan and the report. The result is already visible, so an error here is logged and not reported.
 fn record(context: &TaskContext, plan: &PrepareMediaPlan, own: &RunFolder, report: &MediaReport) {
     #[derive(serde::Serialize)]
     struct ReportFile<'a> {

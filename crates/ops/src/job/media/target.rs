@@ -17,23 +17,23 @@ use gristmill_storage::location::hint_for;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// What is examined.
+/// The shards or files that are examined.
 pub(super) enum Target {
-    /// Shards in index order, with their place in the index, without missing ones.
+    /// The shards that exist.
     Shards(Shards),
     /// The files of a folder that the filter may select.
     Files(FileList),
 }
 
-/// The shards of a prepared WebDataset.
+/// The existing shards of a prepared WebDataset, in index order.
 pub(super) struct Shards {
-    /// Shard and its `tar_file_id`.
+    /// Each shard with its `tar_file_id`.
     pub(super) list: Vec<(Shard, u32)>,
     /// Names of shards that changed since they were indexed.
     changed: HashSet<String>,
 }
 
-/// Opens the target. A path of the wrong kind is a usage failure that names the right command.
+/// Opens the target. For a path of the wrong kind, fails with a usage failure that names the right command.
 pub(super) fn open(plan: &PrepareMediaPlan, threads: usize, handles: &Handles<'_>) -> Outcome<Target> {
     let root = Path::new(&plan.path);
     let kind = kind_of(root)?;
@@ -80,12 +80,12 @@ fn shards(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Shards>
     Ok(Shards { list, changed: prepared.changed_shards.into_iter().collect() })
 }
 
-/// Returns the files per unit: enough units for all threads, and none so large that the progress stops for long.
+/// Returns the number of files per unit: small enough that all threads have work and the progress is updated often.
 fn slice_of(files: usize, threads: usize) -> usize {
     (files / (threads.max(1) * 16)).clamp(64, 4096)
 }
 
-/// Examines everything. Rows are returned in the order of shards or files.
+/// Examines all entries. Rows are returned in the order of shards or files.
 pub(super) fn probe(
     target: &Target,
     root: &Path,
@@ -123,7 +123,7 @@ pub(super) fn probe(
     }
 }
 
-/// Returns the entries of a shard: from the index, or by reading its headers if the index does not have them.
+/// Returns the entries of a shard: from the index, or by reading its headers if the index does not contain them.
 fn spooled(
     root: &Path,
     shard: &Shard,
@@ -154,7 +154,7 @@ fn spooled(
     index::scan_unit(shard, id, probing.dir, probing.fs, memory, &quiet)
 }
 
-/// Skips the rows of a shard that cannot be read; a write error ends the run.
+/// Reports a shard that cannot be read, and returns no rows for it. A write error ends the run.
 fn skip_unreadable(shard: &Shard, failure: Failure, handles: &Handles<'_>) -> Outcome<MediaRows> {
     let is_about_shard = failure.subject.shard.is_some()
         || failure.subject.path.as_deref().is_some_and(|path| Path::new(path) == shard.path);

@@ -207,7 +207,7 @@ fn a_run_that_is_cancelled_leaves_nothing() {
             assert!(failure.is_cancelled(), "{failure}");
             assert!(!dir.path().join(".nv-meta").exists());
         }
-        // The run may have ended before it was cancelled.
+        // The run may have ended before the cancellation.
         Ok(report) => assert_eq!(report.entries, 500),
     }
 }

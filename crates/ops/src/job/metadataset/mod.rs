@@ -1,4 +1,4 @@
-//! `prepare` of a metadataset: opens every member, and makes and publishes the index of every join. Also `verify` of one.
+//! `prepare` of a metadataset: opens every member, and builds and publishes the index of every join. Also `verify` of a metadataset.
 
 mod run;
 #[cfg(test)]
@@ -24,9 +24,9 @@ pub struct JoinReport {
     pub samples: u64,
     /// Number of joined samples.
     pub rows: u64,
-    /// Samples left out because a member with `nonmatch: skip` lacks them.
+    /// Samples omitted because a member with `nonmatch: skip` lacks them.
     pub skipped: u64,
-    /// Member as written, and the number of rows without a sample of it (`nonmatch: none`); complete members are left out. Raw.
+    /// Members with the number of rows that lack a sample of them (`nonmatch: none`), without members that have all samples. Raw.
     pub filled: Vec<(String, u64)>,
     /// Size of the index in bytes.
     pub bytes: u64,
@@ -39,7 +39,7 @@ pub struct MetadatasetReport {
     pub splits: u64,
     /// Joins in the order of the file, including those of nested files that are used.
     pub joins: Vec<JoinReport>,
-    /// Whether everything already existed or there is no join; nothing was written.
+    /// Whether all indexes already existed, or there is no join, so that nothing was written.
     pub nothing_to_do: bool,
     /// Indexes as written; with a dry run, as they would be written.
     pub files: Vec<OutputFile>,
@@ -59,18 +59,18 @@ fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S:
     serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
-/// What to do with the new indexes.
+/// The use of the new indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IndexAction {
-    /// Publish them.
+    /// Publish the indexes.
     Publish,
-    /// Report what would be written.
+    /// Report which indexes would be written.
     Preview,
-    /// Compare them with the existing ones.
+    /// Compare the indexes with the existing ones.
     Compare,
 }
 
-/// Prepares a metadataset in the background. `compat` keeps samples of excluded shards in joins, as the reference does.
+/// Prepares a metadataset in the background. With `compat`, samples of excluded shards are kept in joins, as in the reference program.
 pub fn start(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<MetadatasetReport>> {
     start_on(path, compat, options, Arc::new(RealFs))
 }
@@ -80,7 +80,7 @@ pub fn start_on(path: &Path, compat: bool, options: RunOptions, fs: Arc<dyn Fs>)
     start_with(path, compat, options, fs, IndexAction::Publish)
 }
 
-/// Does everything except writing.
+/// Prepares a metadataset without writing files.
 pub fn start_dry(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<MetadatasetReport>> {
     start_with(path, compat, options, Arc::new(RealFs), IndexAction::Preview)
 }

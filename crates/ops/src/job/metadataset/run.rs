@@ -1,4 +1,4 @@
-//! The run itself, from opening the file to the last sync.
+//! The sequence of a run, from opening the file to the last sync.
 
 use super::{IndexAction, JoinReport, MetadatasetReport};
 use crate::engine::mix::join::{build, steps, JoinCounts, JoinWork};
@@ -19,7 +19,7 @@ use gristmill_storage::scratch::Scratch;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Executes the aim.
+/// Builds the indexes and performs the action.
 pub(super) fn run(path: &Path, compat: bool, aim: IndexAction, context: &TaskContext) -> Outcome<MetadatasetReport> {
     context.phase_of(Phase::Open, "member", "opening the members");
     let found = joins(path, context.handles())?;
@@ -39,7 +39,8 @@ pub(super) fn run(path: &Path, compat: bool, aim: IndexAction, context: &TaskCon
     let forecast = Forecast::new(cost::rows(samples), cost::publishing(found.plans.len() as u64));
     context.stage(Phase::Tables, "sample", forecast, "looking at the joins");
     context.progress.expect(samples, 0);
-    // Grouped by file, as each has its own cache and lock. The outermost file is included even without a join, to clean up its cache.
+    // Grouped by file, because each file has its own cache and lock. The outermost file is included even without joins, so that stale
+    // indexes in its cache are removed.
     let mut by_file: BTreeMap<&Path, Vec<&JoinPlan>> =
         found.files.iter().map(|file| (file.as_path(), Vec::new())).collect();
     for plan in &found.plans {
@@ -69,11 +70,11 @@ pub(super) fn run(path: &Path, compat: bool, aim: IndexAction, context: &TaskCon
     Ok(report)
 }
 
-/// Reports problems; those at which the loader would stop end the run.
+/// Reports problems. Fails if the loader would refuse the metadataset.
 fn report_problems(path: &Path, found: &Joins, context: &TaskContext) -> Outcome<()> {
     let refusals: Vec<&Problem> =
         found.problems.iter().filter(|problem| problem.severity == Severity::Refusal).collect();
-    // A single refusal becomes the failure itself and would otherwise be shown twice.
+    // A single refusal is returned as the failure, so it is not reported, too.
     let is_reported = |problem: &Problem| refusals.len() == 1 && problem.severity == Severity::Refusal;
     for problem in found.problems.iter().filter(|problem| !is_reported(problem)) {
         context.problems.report(problem.clone())?;
@@ -101,7 +102,7 @@ struct FileJoins<'a> {
 impl FileJoins<'_> {
     fn build(&self, plan: &JoinPlan, path: &Path) -> Outcome<JoinCounts> {
         let split = gristmill_core::text::display_safe(&plan.split);
-        // The progress covers all files and continues.
+        // The progress covers all files, so it is not restarted.
         self.context.rename(Phase::Tables, "sample", format!("joining split {split}"));
         let memory = usize::try_from(self.context.options.memory_bytes).unwrap_or(usize::MAX);
         let work = JoinWork { fs: &*self.context.fs, scratch: self.scratch, memory, compat: self.compat };
@@ -145,7 +146,7 @@ impl FileJoins<'_> {
         path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned()
     }
 
-    /// Makes the indexes in the work folder, publishes those that differ, and removes stale ones.
+    /// Builds the indexes in the work folder, publishes those that differ, and removes stale ones.
     fn publish(&mut self, plans: &[&JoinPlan], keep: &HashSet<&Path>) -> Outcome<()> {
         let cache = cache_folder(self.file);
         if plans.is_empty() && stale(&cache, keep).is_empty() && !has_own_folder(self.file) {
@@ -173,7 +174,7 @@ impl FileJoins<'_> {
         }
         let done = self.write_file(&place, &made, &cache, keep, mode);
         if done.is_err() && is_new_folder {
-            // Only succeeds if the folder is empty.
+            // This only succeeds if the folder is empty.
             let _ = fs.raw_rmdir(&cache);
         }
         done

@@ -22,7 +22,7 @@ fn prepare(path: &Path) -> Outcome<MetadatasetReport> {
     start(path, false, RunOptions::default())?.wait()
 }
 
-/// Returns all files below a folder except the data sets, by relative name with their content.
+/// Returns all files below a folder except the data sets, with their relative names and content.
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let below = walkdir::WalkDir::new(dir).into_iter().filter_map(Result::ok).filter(|entry| !entry.path().is_dir());
     below
@@ -55,7 +55,7 @@ fn a_join_is_published_and_a_second_run_has_nothing_to_do() {
 fn another_division_of_a_member_makes_the_index_again() {
     let (dir, path) = house();
     let first = prepare(&path).unwrap();
-    // The uuid does not change when splits are edited, so the name does not change either.
+    // The uuid does not change when splits are edited, so the name of the index does not change either.
     let swapped = Set { splits: vec![("train", vec!["b.tar", "a.tar"]), ("val", vec![])], ..Set::small() };
     swapped.write(&dir.path().join("a"));
     let other = Set {
@@ -169,7 +169,7 @@ fn a_file_without_joins_needs_nothing() {
     assert_eq!(files(dir.path()).len(), 1);
 }
 
-/// A metadataset whose index was made, and whose members and cache changed after that.
+/// Creates a metadataset whose index exists, and whose members and cache changed after that.
 fn before_a_second_run() -> TempDir {
     let (dir, path) = house();
     prepare(&path).unwrap();
@@ -197,8 +197,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The first run made an index; the second has to replace it and to remove a stale one. After any failure the visible files are the old or
-/// the new set, and the next run has the same result.
+/// The first run built an index; the second must replace it and remove a stale one. After any failure, the visible files are the old or the
+/// new set, and the next run has the same result.
 #[test]
 fn a_failure_at_any_step_leaves_the_old_or_the_new_indexes() {
     let template = before_a_second_run();
@@ -219,7 +219,7 @@ fn a_failure_at_any_step_leaves_the_old_or_the_new_indexes() {
         let (full, io) = (Errno::NOSPC, Errno::IO);
         let faults = [Fault::Once { at, errno: io }, Fault::From { at, errno: full }, Fault::Kill { at }];
         for fault in faults {
-            // After these faults the disk accepts no writes, so nothing can be restored.
+            // After these faults, all writes fail, so the old files cannot be restored.
             let is_final = matches!(fault, Fault::From { .. } | Fault::Kill { .. });
             let (dir, path) = prepared();
             let fs = Arc::new(FaultFs::new(fault));
@@ -233,7 +233,7 @@ fn a_failure_at_any_step_leaves_the_old_or_the_new_indexes() {
                     failed += 1;
                     assert_eq!(failure.class, ExitClass::Environment, "step {at}: {failure:?}");
                     assert!(is_final || visible == old || visible == new, "{fault:?}: {:?}", visible.keys());
-                    // A partly written index never exists.
+                    // An index is never visible before it is completely written.
                     let whole =
                         |name: &String, bytes: &Vec<u8>| [&old, &new].iter().any(|set| set.get(name) == Some(bytes));
                     assert!(visible.iter().all(|(name, bytes)| whole(name, bytes)), "{fault:?}");

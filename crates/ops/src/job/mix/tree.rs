@@ -1,4 +1,4 @@
-//! The tree of a metadataset as text, with shares as bars, and samples per epoch.
+//! The tree of a metadataset as text, with bars for the shares, and samples per epoch.
 
 use crate::engine::mix::{MixFacts, MixNode, MixNodeKind};
 use crate::job::report::{LineTone, ReportLine};
@@ -11,7 +11,7 @@ const MAX_LISTED_NODES: usize = 200;
 /// Width of a label in columns.
 const LABEL_COLUMNS: usize = 30;
 
-/// Returns all splits, each as a tree, and the auxiliary sources.
+/// Returns all splits, each as a tree, and the aux sources.
 pub fn lines(facts: &MixFacts) -> Vec<ReportLine> {
     let mut lines = splits(facts);
     for lookup in &facts.aux {
@@ -96,7 +96,7 @@ fn line(node: &MixNode, depth: usize) -> String {
     format!("{label}{pad} {:>5.1} % {} {}", node.share * 100.0, bar(node.share), facts.join(", "))
 }
 
-/// Draws a bar of fixed width; any share above 0 has at least one cell.
+/// Draws a bar of fixed width. A share above 0 has at least one cell.
 fn bar(share: f64) -> String {
     let share = share.clamp(0.0, 1.0);
     let mut full = (share * BAR_COLUMNS as f64).round() as usize;

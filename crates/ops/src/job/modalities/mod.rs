@@ -1,4 +1,4 @@
-//! Jobs on the files of Modalities other than packing: making files out of others, and repairing one.
+//! Jobs on the files of Modalities, except packing: writing a file from others, and repairing a file.
 
 mod repair;
 mod rewrite;

@@ -9,8 +9,8 @@ use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Repairs a packed file in the background. With `is_dry` it only reports what would be done. A correct file is left unchanged; one with
-/// other damage is a failure.
+/// Repairs a packed file in the background. With `is_dry`, only reports the repair. A correct file is left unchanged. Fails if the file has
+/// other damage.
 pub fn start_repair(path: &Path, is_dry: bool, options: RunOptions) -> Outcome<Task<RepairReport>> {
     start_repair_on(path, is_dry, options, Arc::new(RealFs))
 }

@@ -1,4 +1,4 @@
-//! Makes one packed file or text file out of others: merged, shuffled, reduced to a chunk, or filtered.
+//! Writes one packed file or text file from others: merged, shuffled, a chunk of them, or filtered.
 
 use crate::engine::modalities::assembly::{AssembledFile, Assembly};
 use crate::engine::modalities::chunk::Chunk;
@@ -21,12 +21,12 @@ use std::time::Duration;
 
 /// Permission bits of written files.
 const FILE_MODE: u32 = 0o644;
-/// Permission bits of folders that are created.
+/// Permission bits of new folders.
 const FOLDER_MODE: u32 = PRIVATE_FOLDER | 0o055;
 /// Bytes that are written at a time.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// The operation.
+/// An operation that writes a file from others.
 #[derive(Clone, Debug)]
 pub enum Rewrite {
     /// Concatenates all packed files; a folder includes every `.pbin` in it.
@@ -35,43 +35,43 @@ pub enum Rewrite {
     ShufflePacked(PathBuf, Seed),
     /// Reorders the lines of a text file.
     ShuffleLines(PathBuf, Seed),
-    /// Takes a part of each packed file and shuffles them together; the seed is that of the chunk.
+    /// Selects a part of each packed file and shuffles the parts together, with the seed of the chunk.
     ChunkPacked(Vec<PathBuf>, Chunk, u64),
-    /// Takes a part of each text file and shuffles them together; the seed is that of the chunk.
+    /// Selects a part of each text file and shuffles the parts together, with the seed of the chunk.
     ChunkLines(Vec<PathBuf>, Chunk, u64),
     /// Selects some documents of a packed file.
     Filter(PathBuf, KeepConditions),
 }
 
-/// What to do with an existing output.
+/// The treatment of an existing output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExistingOutput {
-    /// Keep it and fail with this class of failure.
+    /// Keep it and fail with this exit class.
     Refuse(ExitClass),
-    /// Replace it at the end.
+    /// Replace it when the new output is complete.
     Replace,
 }
 
 /// The operation and its output.
 #[derive(Clone, Debug)]
 pub struct RewritePlan {
-    /// The operation.
+    /// The operation to perform.
     pub what: Rewrite,
     /// The file that is written.
     pub output: PathBuf,
-    /// What to do with an existing output.
+    /// The treatment of an existing output.
     pub existing: ExistingOutput,
-    /// Write the bytes of the reference even where they lose or misplace data.
+    /// Write the bytes of the reference program even if they lose or misplace data.
     pub compat: bool,
 }
 
 /// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RewriteReport {
-    /// Data about the written file.
+    /// Figures of the written file.
     #[serde(flatten)]
     pub written: AssembledFile,
-    /// The written file, as a list of one.
+    /// The written file, as a list with one entry.
     pub files: Vec<OutputFile>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
@@ -83,7 +83,7 @@ pub struct RewriteReport {
     pub elapsed: Duration,
 }
 
-/// Executes a plan in the background. After a failure nothing is written.
+/// Executes a plan in the background. After a failure, the output is unchanged.
 pub fn start(plan: RewritePlan, options: RunOptions) -> Outcome<Task<RewriteReport>> {
     start_on(plan, options, Arc::new(RealFs))
 }
@@ -93,7 +93,7 @@ pub fn start_on(plan: RewritePlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outc
     Task::start("modalities", options, fs, move |context| run(&plan, context))
 }
 
-/// Executes a plan on the thread of a task.
+/// Executes a plan on the calling thread.
 pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteReport> {
     let output = files::absolute(&plan.output).map_err(|e| Failure::io("naming the output", &plan.output, &e))?;
     let replaces = refuse_existing(plan, &output)?;
@@ -124,7 +124,7 @@ pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteR
     })
 }
 
-/// Refuses an output that must not be replaced; returns whether there is one.
+/// Refuses an existing output that must not be replaced. Returns whether the output exists.
 fn refuse_existing(plan: &RewritePlan, output: &Path) -> Outcome<bool> {
     let is_there = files::try_is_taken(output)?;
     match plan.existing {
@@ -232,7 +232,7 @@ fn parts(paths: &[PathBuf], chunk: Chunk, open: impl Fn(&PathBuf) -> Outcome<Sou
     Ok(sources)
 }
 
-/// Reports that the last line has no line end, and the consequences.
+/// Reports a last line without line end, and its consequence.
 fn note_glue(source: &Source, compat: bool, handles: &Handles<'_>) -> Outcome<()> {
     if !source.lacks_line_end() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! After any failure while a file is made from others or repaired, the output is complete: either the old or the new one.
+//! After any failure while a file is written from others or repaired, the output is either the complete old or the complete new file.
 
 use super::repair::start_repair_on;
 use super::*;
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A packed file of two-byte tokens; each document ends with 0. `early` bytes are subtracted from the offsets of the second half.
+/// Returns a packed file of two-byte tokens, whose documents end with 0. `early` bytes are subtracted from the offsets of the second half.
 fn packed(documents: &[Vec<u16>], early: u64) -> Vec<u8> {
     let (mut data, mut items) = (Vec::new(), Vec::new());
     for document in documents {
@@ -115,7 +115,7 @@ fn documents_that_do_not_end_alike_are_not_moved() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pbin");
     let mut bytes = packed(&some_documents(), 12);
-    // The end token of the first document.
+    // Replaces the end token of the first document.
     bytes[14] = 9;
     put(&path, &bytes);
     let failure = start_repair(&path, false, RunOptions::default()).unwrap().wait().unwrap_err();

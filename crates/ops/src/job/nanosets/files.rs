@@ -14,7 +14,7 @@ use gristmill_storage::files;
 use std::path::Path;
 use std::time::Duration;
 
-/// Refuses an output that is the input: readers would mistake the new files for old ones.
+/// Refuses an output folder that is the input folder, because readers could not distinguish new files from old ones.
 fn refuse_same_folder(what: &str, input: &Path, output: &Path) -> Outcome<()> {
     let is_same = matches!((files::canonicalize(input), files::canonicalize(output)), (Ok(a), Ok(b)) if a == b);
     if is_same {
@@ -24,7 +24,7 @@ fn refuse_same_folder(what: &str, input: &Path, output: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Whether a file belongs to a merge called `name`: `000_NAME.ds`, the files next to it, and the total.
+/// Whether a file belongs to a merge with the name `name`: `000_NAME.ds`, its companion files, and the total.
 fn is_of_merge(file: &str, name: &str) -> bool {
     if file == merged_total(name) {
         return true;
@@ -35,8 +35,8 @@ fn is_of_merge(file: &str, name: &str) -> bool {
     is_numbered && rest.strip_prefix(name).is_some_and(|end| ends.contains(&end))
 }
 
-/// Merges the token files of a folder, or determines the result of a merge. Refuses to overwrite a merge of the same name unless the plan
-/// allows it; then all of its files are removed.
+/// Merges the token files of a folder. Without `is_written`, determines the result of the merge. Refuses to overwrite a merge with the same
+/// name unless the plan allows it, in which case all of its files are removed.
 pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     const ACTIVITY: &str = "merging";
     if plan.name.is_empty() || plan.name.contains(['/', '\0', '\n']) {
@@ -47,7 +47,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
     refuse_same_folder(ACTIVITY, &plan.input, output)?;
     let old = names_there(output, |file| is_of_merge(file, &plan.name))?;
     let before = PreviousOutput { what: ACTIVITY, output: output.clone(), names: old, overwrite: plan.overwrite };
-    // The division of a merge into files is only known when it is made; a merge without its total is incomplete.
+    // The number of files of a merge is only known after it was made. An existing merge without its total is incomplete.
     let total = output.join(merged_total(&plan.name));
     if before.is_kept() && !files::is_file(&total) {
         return Err(before.refusal());
@@ -101,14 +101,14 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
     Ok(end(report, context))
 }
 
-/// Shuffles the windows of each token file of a folder, or determines the result. Refuses to overwrite files of the same names unless the
-/// plan allows it.
+/// Shuffles the windows of each token file of a folder. Without `is_written`, determines the result. Refuses to overwrite files with the
+/// same names unless the plan allows it.
 pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     const ACTIVITY: &str = "shuffling windows";
     context.phase_of(Phase::Open, "file", "looking at the token files");
     let output = &absolute(&plan.output)?;
     refuse_same_folder(ACTIVITY, &plan.input, output)?;
-    // Findings about the files are reported when they are shuffled.
+    // Problems of the files are reported when they are shuffled.
     let quiet = gristmill_core::ProblemLog::default();
     let found = listing::files(&plan.input, &quiet)?;
     let old = names_there(output, |name| found.iter().any(|file| file.name == name))?;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What a run made, or would make.
+/// The result of a run, or of a preview.
 #[derive(Clone, Debug, Serialize)]
 pub struct MixtureIndexReport {
     /// Folder of the index.
@@ -24,7 +24,7 @@ pub struct MixtureIndexReport {
     pub files: Vec<OutputFile>,
     /// Names of the data sets, in the order of their numbers.
     pub names: Vec<String>,
-    /// Facts about the resulting index.
+    /// Figures of the resulting index.
     #[serde(flatten)]
     pub outlook: MixtureForecast,
     /// Tokens of a sample, if the data sets are folders.
@@ -44,11 +44,11 @@ pub struct MixtureIndexReport {
     pub elapsed: Duration,
 }
 
-/// Makes the index of a plan. Refuses to replace a different index without `overwrite`. Without `is_written`, nothing is written and the
-/// facts are exact only for a small epoch.
+/// Builds the index of a plan. Refuses to replace a different index unless the plan allows it. Without `is_written`, nothing is written,
+/// and the figures are only exact for a small epoch.
 ///
 /// # Errors
-/// A plan that cannot be followed; folders that cannot be read; output that cannot be written or already exists.
+/// The plan is invalid, a folder cannot be read, or the output exists or cannot be written.
 pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContext) -> Outcome<MixtureIndexReport> {
     context.phase_of(Phase::Open, "data set", "looking at the data sets");
     let output = absolute(&plan.output)?;
@@ -95,7 +95,7 @@ pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContex
     })
 }
 
-/// Writes both files and publishes them together, unless they already exist; returns whether it did.
+/// Writes both files and publishes them together, unless identical files exist. Returns whether they were published.
 fn write(index: &MixtureIndex, before: &PreviousOutput, context: &TaskContext) -> Outcome<bool> {
     let (fs, output) = (&*context.fs, before.output.as_path());
     make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;

@@ -1,4 +1,4 @@
-//! Jobs on token folders: merging them, shuffling their windows, and making the index of a mixture.
+//! Jobs on token folders: merging files, shuffling windows, and building the index of a mixture.
 
 mod files;
 mod index;
@@ -19,7 +19,7 @@ use gristmill_storage::space::free_bytes;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Permission bits of folders that are created.
+/// Permission bits of new folders.
 const FOLDER_MODE: u32 = 0o755;
 
 /// Returns an absolute path, so that the result does not depend on the current folder.
@@ -27,7 +27,7 @@ fn absolute(path: &Path) -> Outcome<PathBuf> {
     gristmill_storage::files::absolute(path).map_err(|error| Failure::io("opening the folder", path, &error))
 }
 
-/// Creates a folder and its missing parents, readable for others.
+/// Creates a folder and its missing parents, readable by all users.
 fn make_folder(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
     missing_folders(folder).into_iter().try_for_each(|folder| fs.create_dir(folder, FOLDER_MODE))
 }
@@ -47,8 +47,7 @@ fn names_there(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Outcome<Vec<Str
     Ok(names)
 }
 
-/// Fails if this many bytes do not fit on the disk of the output. Checked before the work, so that the disk does not become full after
-/// hours.
+/// Fails if this many bytes do not fit on the disk of the output. Called before the run, so that the disk does not become full after hours.
 fn check_space(what: &str, output: &Path, needed: u64) -> Outcome<()> {
     let free = free_bytes(output)?;
     if needed <= free {
@@ -60,9 +59,9 @@ fn check_space(what: &str, output: &Path, needed: u64) -> Outcome<()> {
         .with_hint("free some space, or name an --output on another disk"))
 }
 
-/// Existing files in the output before a run, and whether they may be replaced.
+/// Existing files in the output folder, and whether they may be replaced.
 struct PreviousOutput {
-    /// The run, for messages.
+    /// Name of the operation in messages.
     what: &'static str,
     output: PathBuf,
     /// Existing names that the run would use.
@@ -72,12 +71,12 @@ struct PreviousOutput {
 }
 
 impl PreviousOutput {
-    /// Whether there are existing files, which must not be replaced by different ones.
+    /// Whether there are existing files that must not be replaced by different ones.
     fn is_kept(&self) -> bool {
         !self.overwrite && !self.names.is_empty()
     }
 
-    /// Refuses to overwrite existing files that cannot be identical, because some are missing or have other sizes.
+    /// Refuses to overwrite existing files that cannot be identical, because some are missing or have different sizes.
     fn refuse_others(&self, files: &[(String, u64)]) -> Outcome<()> {
         let is_like = |(name, bytes): &(String, u64)| {
             metadata(self.output.join(name)).is_ok_and(|facts| facts.is_file() && facts.len() == *bytes)
@@ -95,7 +94,7 @@ impl PreviousOutput {
             .with_hint("--force-overwrite replaces it")
     }
 
-    /// Reports in a dry run that existing files may be identical.
+    /// Reports in a preview that existing files may be identical.
     fn report_kept(&self, context: &TaskContext) -> Outcome<()> {
         let Some(first) = self.names.first().filter(|_| self.is_kept()) else { return Ok(()) };
         let path = Subject::path(self.output.join(first));
@@ -105,8 +104,8 @@ impl PreviousOutput {
     }
 }
 
-/// Publishes files in the output as one set, unless they already exist; returns whether it did. `stage` adds them and names the file that
-/// comes last.
+/// Publishes files in the output folder as one set, unless identical files exist. Returns whether they were published. `stage` adds the
+/// files and names the commit file.
 fn publish(
     context: &TaskContext,
     place: &ExclusiveOutput<'_>,
@@ -117,7 +116,7 @@ fn publish(
     context.cancel.check()?;
     let is_new = !is_dir(output);
     make_folder(fs, output)?;
-    // A store has no folder before there is something in it.
+    // In a store, a folder only exists if it contains objects.
     let folder_mode = metadata(output).map_or(FOLDER_MODE, |info| info.mode);
     let root = output.parent().unwrap_or(Path::new("/"));
     let mut publication = Publication::begin(fs, root, &place.run_folder)?.counting(&context.progress, 0);
@@ -131,7 +130,7 @@ fn publish(
         }
     });
     if done.is_err() && is_new {
-        // Only succeeds if the folder is empty.
+        // This only succeeds if the folder is empty.
         let _ = fs.raw_rmdir(output);
     }
     done

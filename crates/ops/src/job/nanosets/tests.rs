@@ -54,7 +54,7 @@ fn a_merge_publishes_what_the_reference_makes_and_nothing_else() {
     assert_eq!(failure.class, ExitClass::Data);
     assert_eq!(files_in(&output), files_in(&golden("06_merge/merged")), "another one is refused");
     assert_eq!(std::fs::read_dir(dir.path().join("deep")).unwrap().count(), 1);
-    // A shorter merge in the same place leaves none of the old files.
+    // A merge with fewer files in the same folder removes all files of the old merge.
     let one = MergePlan { max_tokens_per_file: 0, ..merge_plan() };
     let report = merge_all(one, &output, true).unwrap();
     assert!(report.files.iter().all(|file| file.replaces));
@@ -70,7 +70,7 @@ fn a_merge_into_its_own_input_is_refused() {
     assert_eq!(merge_all(bad, Path::new("/nonexistent"), false).unwrap_err().class, ExitClass::Usage);
 }
 
-/// Makes each disk operation fail in turn: the output has all files or none.
+/// Makes each disk operation fail in turn, and checks that the output has all files or none.
 fn at_every_fault(run: impl Fn(Arc<FaultFs>, &Path) -> Outcome<()>, expected: &BTreeMap<String, Vec<u8>>) {
     for at in 0.. {
         let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Gets one spool for each shard of the plan: from the scan that ran during the questions, from the journal of an interrupted run, from the
-//! old database for unchanged shards, or by reading the tar.
+//! Collects one spool for each shard of the plan: from the scan that ran while the user answered questions, from the journal of an
+//! interrupted run, from the old database for unchanged shards, or by reading the tar.
 
 use super::super::journal::{DoneUnit, Journal, SpoolDigest};
 use super::super::pool;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Interval at which a scan that was taken over is checked for finished shards.
+/// Interval at which an adopted scan is checked for finished shards.
 const ADOPT_EVERY: Duration = Duration::from_millis(50);
 
 /// The shards of the plan, as positions in the opened list, in index order.
@@ -22,15 +22,15 @@ pub(super) struct Selection {
     pub(super) positions: Vec<usize>,
     /// Names of shards whose rows are taken from the old database.
     pub(super) unchanged: HashSet<String>,
-    /// Excludes that the previous run added itself.
+    /// Excludes that the previous run added automatically.
     pub(super) added: HashSet<String>,
-    /// Those of them that are decided again.
+    /// Excludes among `added` that are decided again.
     pub(super) redecided: HashSet<String>,
-    /// Whether the run has written these shards again, with other names of entries.
+    /// Whether the run has rewritten these shards with other names of entries.
     pub(super) is_renamed: bool,
 }
 
-/// Collects the spools, in selection order. Finished ones are recorded in the journal, from which a killed run is resumed.
+/// Collects the spools, in selection order. Finished spools are recorded in the journal, from which a killed run is resumed.
 pub(super) fn collect(
     context: &Context,
     own: &RunFolder,
@@ -84,8 +84,8 @@ pub(super) fn record(journal: &Journal, shard: &Shard, spooled: &SpooledShard) -
     })
 }
 
-/// Takes over what an interrupted run of the same plan finished, if input and spool are unchanged. An active scan then skips these shards.
-/// Their problems are reported again.
+/// Uses the finished shards of an interrupted run of the same plan, if shard and spool are unchanged, and reports their problems again. An
+/// active scan then skips these shards.
 fn resume(
     context: &Context,
     selection: &Selection,
@@ -116,7 +116,7 @@ fn resume(
     Ok(())
 }
 
-/// Moves the spools of a scan that was taken over into the work folder as they are finished, until the scan ends.
+/// Moves the finished spools of the adopted scan into the work folder, until the scan ends.
 fn adopt_live(
     context: &Context,
     selection: &Selection,
@@ -131,7 +131,7 @@ fn adopt_live(
         for &position in &selection.positions {
             let Some((spooled, is_from_index)) = context.shared.take_spool(position) else { continue };
             let Some(shard) = context.shared.lock().shards.get(position).cloned() else { continue };
-            // If this shard is to be read again, rows from the old index do not count.
+            // If the shard must be read again, rows from the old index are not used.
             let is_stale = is_from_index && !selection.unchanged.contains(&shard.name);
             if is_stale || has(collected, position) || !unchanged(&shard, spooled.scan.stamp) {
                 spooled.remove(&*context.shared.fs)?;
@@ -149,7 +149,7 @@ fn adopt_live(
     }
 }
 
-/// Reads the shards that have no spool yet.
+/// Reads the shards that do not have a spool yet.
 fn scan_missing(
     context: &Context,
     selection: &Selection,

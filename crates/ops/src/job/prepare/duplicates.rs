@@ -1,4 +1,4 @@
-//! Keys shared by two samples: refused with both places, or reported with the treatment of the later one.
+//! Keys shared by two samples: refused with both locations, or reported with the treatment of the later sample.
 
 use super::collect::Selection;
 use super::summary::{selected_facts, shard_names};
@@ -12,15 +12,15 @@ use gristmill_core::{
 use gristmill_pycompat::braces;
 use std::collections::{HashMap, HashSet};
 
-/// Message for a later sample that the run excludes.
+/// End of the message for a later sample that the run excludes.
 pub(super) const LATER_IS_EXCLUDED: &str = "the later one is excluded";
-/// Message for a key that occurs twice in one shard: no run excludes it, but a user may.
+/// End of the message for a key that occurs twice in one shard. The run excludes neither sample, but a user may.
 const NEITHER: &str =
     "only the first can be reached by name; an exclude would drop both, so neither is excluded for it";
 
 const MERGE_PARTS: &str = "gristmill shard PATH --output NEW --duplicates merge";
 
-/// Returns the failure for duplicates. Both places of each duplicate are listed; the first duplicate is the failure.
+/// Returns the failure for duplicate keys. All duplicates are listed with both locations; the first one is the failure.
 pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built: &BuiltIndex) -> Failure {
     let name = |place: &(ShardId, u64)| shard_name(context, selection, place.0);
     for duplicate in &built.duplicates {
@@ -53,8 +53,8 @@ pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built
     failure.of_kind(ProblemKind::DuplicateKey).with_hint(hint)
 }
 
-/// Refuses samples whose parts are in several places, regardless of the plan's treatment of duplicate keys: each place would be a separate
-/// sample.
+/// Refuses samples whose parts are in several places, regardless of how the plan treats duplicate keys, because each place would be a
+/// separate sample.
 pub(super) fn refuse_scattered(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> Outcome<()> {
     let shared = &context.shared;
     let numbers = selection.positions.iter().map(|position| u32::try_from(*position).unwrap_or(u32::MAX));
@@ -76,8 +76,8 @@ fn places(duplicate: &DuplicateKey, name: &impl Fn(&(ShardId, u64)) -> String) -
     format!("the key is in {} (sample {}) and again in {} (sample {})", name(&early), early.1, name(&late), late.1)
 }
 
-/// Returns the samples that no training will read: those of shards that the loader cannot open, that are in no split or excluded as a
-/// whole, and those that are excluded by name.
+/// Returns the samples that are not used in training: samples of shards that the loader cannot open, that are in no split or that are
+/// excluded, and samples that are excluded by name.
 pub(super) fn untrained(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> UnusedSamples {
     if context.plan.duplicates != Duplicates::KeepFirst {
         return UnusedSamples::default();
@@ -104,7 +104,7 @@ pub(super) fn untrained(context: &Context, selection: &Selection, spools: &[Spoo
     untrained
 }
 
-/// Returns the name of a shard by its place in the index.
+/// Returns the name of a shard by its id in the index.
 pub(super) fn shard_name(context: &Context, selection: &Selection, id: ShardId) -> String {
     let state = context.shared.lock();
     let position = selection.positions.get(id.0 as usize).copied().unwrap_or(usize::MAX);

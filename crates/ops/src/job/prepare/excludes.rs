@@ -1,4 +1,4 @@
-//! Excludes of whole shards, and kept excludes that no longer match anything.
+//! Excludes of whole shards, and kept excludes that no longer match a shard or sample.
 
 use super::rerun;
 use super::Context;
@@ -10,7 +10,7 @@ use gristmill_core::{DatasetFacts, Outcome, Problem, ProblemKind, ProblemSink, S
 use gristmill_pycompat::braces;
 use std::collections::HashSet;
 
-/// Limit of items that are reported individually; further ones are counted.
+/// Limit of items that are reported individually; further items are counted.
 const MAX_NAMED_ITEMS: usize = 20;
 
 /// Returns the items that are whole shards, which the loader drops from the splits.
@@ -20,8 +20,8 @@ pub(super) fn whole_shards(items: &[String], shards: &[ShardFacts]) -> HashSet<S
     expanded.filter(|name| names.contains(name.as_str())).collect()
 }
 
-/// Reports kept excludes whose shard or sample is not in the data set. Those of shards that the plan leaves out are ignored, since such a
-/// shard may come back.
+/// Reports kept excludes whose shard or sample is not in the data set. Excludes of shards that the plan omits are not reported, since such
+/// a shard may be used again.
 pub(super) fn report_stale(
     context: &Context,
     facts: &DatasetFacts,
@@ -31,8 +31,8 @@ pub(super) fn report_stale(
 ) -> Outcome<()> {
     let plan = &context.plan;
     let Some(database) = built.database.as_ref().filter(|_| plan.scope == Scope::Full) else { return Ok(()) };
-    // Excludes for damage and AppleDouble files are added by this run itself, even without a row; those added by the plan are reported
-    // elsewhere.
+    // Excludes for damage and AppleDouble files are added by this run itself, even if the sample has no row. Excludes of the plan are
+    // reported elsewhere.
     let damaged = spools.iter().zip(shards).flat_map(|(spool, shard)| {
         spool
             .scan

@@ -1,4 +1,4 @@
-//! Media metadata during a prepare: a pass over the scanned shards, whose rows are added to those of earlier runs.
+//! Media metadata of a prepare: examines the scanned shards, and adds the rows to those of earlier runs.
 
 use super::collect::Selection;
 use super::{forecast, Context, MediaSummary};
@@ -54,7 +54,7 @@ pub(super) fn probe(
     Ok(Some(found))
 }
 
-/// Whether the old database has what this plan would find in unchanged shards.
+/// Whether the old database contains the rows that this plan would produce for unchanged shards.
 fn rows_are_known(context: &Context, plan: &MediaPlan) -> bool {
     let shared = &context.shared;
     let facts = shared.facts_now();
@@ -101,7 +101,7 @@ fn probe_shards(
     Ok(())
 }
 
-/// Adds the rows to those carried over from the old database.
+/// Writes the rows, in addition to the rows carried over from the old database.
 pub(super) fn write(
     context: &Context,
     own: &RunFolder,
@@ -112,7 +112,7 @@ pub(super) fn write(
 ) -> Outcome<Option<MediaSummary>> {
     let (Some(plan), Some(database)) = (&context.plan.media, &built.database) else { return Ok(None) };
     if !matches!(carried, CarriedMedia::Rows { .. }) && !found.skipped.is_empty() {
-        // The old rows turned out to be unreadable.
+        // The old rows could not be read, so the skipped shards are examined as well.
         let mut again = vec![MediaRows::default(); spools.len()];
         let units: Vec<usize> = (0..spools.len()).collect();
         probe_shards(context, own, selection, spools, &units, &mut again)?;
@@ -126,7 +126,7 @@ pub(super) fn write(
     let dropped = later_copies(&context.plan, built);
     let keep = |unit: usize, entry: &str| dropped.is_empty() || !dropped.contains(&(unit, sample_key(entry)));
     let mut still_there = |connection: &rusqlite::Connection, key: &str| is_in_samples(connection, database, key);
-    // No entry has an old name any more.
+    // After renaming, no entry has its old name.
     let old = OldRows { still_there: &mut still_there, prune: selection.is_renamed };
     let written = write_rows(&*shared.fs, database, &found.rows, &plan.filter, &keep, old, &shared.handles())?;
     report_stale(&shared.handles(), &shared.root, &written)?;
@@ -140,7 +140,7 @@ pub(super) fn write(
     }))
 }
 
-/// Returns the later samples of keys that are kept once. They have no row, so their media have none either.
+/// Returns the later samples of keys of which only the first sample is indexed. They have no row, so their media have none either.
 fn later_copies<'a>(plan: &PreparePlan, built: &'a BuiltIndex) -> HashSet<(usize, &'a str)> {
     if plan.duplicates != Duplicates::KeepFirst {
         return HashSet::new();
@@ -167,7 +167,7 @@ fn report_stale(handles: &Handles<'_>, root: &Path, written: &RowStats) -> Outco
     handles.problems.report(note.with_hint(hint_for(root, "gristmill prepare-media PATH --prune … removes them")))
 }
 
-/// Creates a database with only the existing media tables, for a run without sample tables; `None` if there are none.
+/// Creates a database with only the existing media tables, for a run without sample tables; `None` if there are no media tables.
 pub(super) fn reuse_media_only_report(context: &Context, own: &RunFolder) -> Outcome<Option<PathBuf>> {
     let fs = &*context.shared.fs;
     let old = layout::in_nv_meta(&context.shared.root, layout::INDEX_SQLITE);
@@ -176,7 +176,7 @@ pub(super) fn reuse_media_only_report(context: &Context, own: &RunFolder) -> Out
     }
     let new = own.work_folder().join(layout::INDEX_SQLITE);
     fs.remove_file(&new)?;
-    // An empty file is an empty database.
+    // SQLite opens an empty file as an empty database.
     fs.create_file(&new)?.close()?;
     let carried = carry_media_tables(fs, &old, &new, &context.shared.cancel)?;
     report_carried(context, &carried)?;
@@ -187,7 +187,7 @@ pub(super) fn reuse_media_only_report(context: &Context, own: &RunFolder) -> Out
     Ok(None)
 }
 
-/// Reports shards that were written to after their media were described: the rows carried over are outdated.
+/// Reports shards that were modified after their media were described, as the rows carried over are outdated.
 pub(super) fn report_outdated(context: &Context, selection: &Selection, carried: &CarriedMedia) -> Outcome<()> {
     if !matches!(carried, CarriedMedia::Rows { metadata: 1.., .. }) {
         return Ok(());
@@ -215,7 +215,7 @@ pub(super) fn report_outdated(context: &Context, selection: &Selection, carried:
     Ok(())
 }
 
-/// Reports what happened to media rows of an earlier run that cannot be read.
+/// Reports the treatment of media rows of an earlier run that cannot be read.
 pub(super) fn report_carried(context: &Context, carried: &CarriedMedia) -> Outcome<()> {
     let why = match carried {
         CarriedMedia::Nothing => return Ok(()),

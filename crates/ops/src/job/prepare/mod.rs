@@ -1,4 +1,4 @@
-//! `prepare` as a job: takes the lock, scans what is missing, builds the tables, and publishes.
+//! `prepare` as a job: acquires the lock, scans the shards that are not known yet, builds the tables, and publishes.
 
 mod collect;
 mod duplicates;
@@ -40,10 +40,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Result of describing the media in a data set.
+/// Figures of the media metadata of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MediaSummary {
-    /// Entries that the filter selected and that were examined; with an update, those of new and changed shards.
+    /// Entries that the filter selected and that were examined; in an update, only those of new and changed shards.
     pub entries: u64,
     /// Images that were described.
     pub images: u64,
@@ -53,7 +53,7 @@ pub struct MediaSummary {
     pub rows_written: u64,
     /// Total number of rows, including those of earlier runs.
     pub rows_in_all: u64,
-    /// Rows of entries that are no longer in any shard.
+    /// Number of rows of entries that are no longer in any shard.
     pub stale: u64,
 }
 
@@ -71,14 +71,14 @@ pub struct PrepareReport {
     pub bytes: u64,
     /// Splits as written.
     pub splits: Vec<SplitSummary>,
-    /// Items in `exclude:`, as written.
+    /// Items in `exclude:` as written.
     pub excludes: u64,
     /// Result for media; `None` if the plan does not request it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSummary>,
     /// Files as written.
     pub files: Vec<OutputFile>,
-    /// Everything existed already and nothing was written.
+    /// Whether the result existed already and nothing was written.
     pub nothing_to_do: bool,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
@@ -99,7 +99,7 @@ impl PrepareReport {
     }
 }
 
-/// How often the state of a job is read.
+/// Interval at which the state of a job is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Prepares the folder of shards of a plan as the work of a task, which shows its progress.
@@ -114,8 +114,8 @@ pub fn run_prepare(context: &TaskContext, plan: &PreparePlan) -> Outcome<Prepare
     job.wait()
 }
 
-/// Gives a run of `plan` the spools of shards that were just written, in place of a scan of them: as a journal, so that a run that is killed
-/// continues with them.
+/// Passes the spools of shards that were just written to a run of `plan`, which then need not scan them. They are stored as a journal, so
+/// that a killed run can be resumed with them.
 pub(crate) fn hand_over(fs: &dyn Fs, plan: &PreparePlan, shards: Vec<(Shard, SpooledShard)>) -> Outcome<()> {
     let own = RunFolder::for_webdataset(Path::new(&plan.path));
     own.create(fs)?;
@@ -139,7 +139,7 @@ pub struct PrepareJob {
     worker: Option<JoinHandle<Outcome<PrepareReport>>>,
 }
 
-/// Everything that the thread of the job uses.
+/// The state that the thread of the job uses.
 struct Context {
     plan: PreparePlan,
     /// The plan as given.
@@ -150,7 +150,7 @@ struct Context {
     board: Arc<StatusBoard>,
     /// Scratch for the database and sort runs.
     scratch: Arc<Scratch>,
-    /// The scan that was taken over, if any.
+    /// The thread of the adopted scan, if there is one.
     scan_thread: Option<JoinHandle<()>>,
 }
 
@@ -163,7 +163,7 @@ impl Context {
 }
 
 impl PrepareJob {
-    /// Starts a plan in the background. An active scan of the same data set is taken over with its results.
+    /// Starts a plan in the background. Adopts an active scan of the same data set, with its results.
     pub fn start(plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>) -> Outcome<Self> {
         Self::start_on(plan, options, scan, Arc::new(RealFs))
     }
@@ -213,27 +213,27 @@ impl PrepareJob {
         self.board.read(&self.shared.progress, &self.shared.problems)
     }
 
-    /// Returns the facts of the data set, which grow while the job scans.
+    /// Returns the facts of the data set found so far.
     pub fn facts(&self) -> Arc<DatasetFacts> {
         self.shared.facts()
     }
 
-    /// Requests the job to stop at the next safe point.
+    /// Requests that the job stop at the next safe point.
     pub fn cancel(&self) {
         self.shared.cancel.cancel();
     }
 
-    /// Whether the job has ended, for whatever reason.
+    /// Whether the job has ended, successfully or not.
     pub fn is_finished(&self) -> bool {
         self.worker.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Waits for the end, for whatever reason, at most for this time. Returns whether the job has ended.
+    /// Waits for the end of the job, at most for this time. Returns whether the job has ended.
     pub fn ends_within(&self, most: Duration) -> bool {
         self.board.ends_within(most) || self.is_finished()
     }
 
-    /// Waits for the end and returns the result.
+    /// Waits for the end of the job and returns the result.
     pub fn wait(mut self) -> Outcome<PrepareReport> {
         match self.worker.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
@@ -243,7 +243,7 @@ impl PrepareJob {
         }
     }
 
-    /// Returns the problems and notes so far, kept and counted, including those found before a failure.
+    /// Returns the recorded problems and notes so far and the counts of all, including those found before a failure.
     pub fn findings(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>) {
         (self.shared.problems.to_vec(), self.shared.problems.counts())
     }

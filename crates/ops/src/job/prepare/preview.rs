@@ -1,4 +1,4 @@
-//! What a run would do, without doing it: for Review and `--dry-run`.
+//! Computes the result of a run without running it, for the review and `--dry-run`.
 
 use super::rerun;
 use super::summary::{selected_facts, shard_names, summaries};
@@ -21,27 +21,28 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// What a run would do.
+/// The expected result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Preview {
-    /// Files that would be written, in publication order; sizes of indexes are estimates until the shards are scanned.
+    /// Files that would be written, in publication order. Sizes of indexes are estimates until the shards are scanned.
     pub files: Vec<OutputFile>,
     /// Splits as they would be written.
     pub splits: Vec<SplitSummary>,
-    /// Samples in all shards that would be indexed, as far as they are counted.
+    /// Samples in all shards that would be indexed, as far as they have been counted.
     pub samples: u64,
-    /// Items that `split.yaml` would exclude, each a shard or samples of one.
+    /// Number of items that `split.yaml` would exclude; each is a shard or a sample.
     pub excludes: u64,
-    /// What prevents a run (refusals), and what would be reported.
+    /// Refusals that prevent a run, and problems that it would report.
     pub problems: Vec<Problem>,
     /// Changes compared to an earlier preparation, one line each.
     pub differences: Vec<String>,
-    /// Whether it is already prepared in this way and a run would write nothing.
+    /// Whether the data set is already prepared with this plan, so that a run would write nothing.
     pub nothing_to_do: bool,
 }
 
 impl Preview {
-    /// Returns what the run finds out about keys that the preview does not report; `None` if it reports it, or there is nothing to do.
+    /// Returns a sentence on the comparison of keys, which only the run performs; `None` if the preview reports equal keys or there is
+    /// nothing to do.
     pub fn key_comparison(&self, duplicates: Duplicates) -> Option<String> {
         let is_reported = self.problems.iter().any(|problem| problem.kind == ProblemKind::DuplicateKey);
         let then = match duplicates {
@@ -54,7 +55,7 @@ impl Preview {
     }
 }
 
-/// Returns what `plan` would do to the data set, as far as it is known.
+/// Returns the expected effect of `plan` on the data set, as far as it is known.
 pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     let plan = &rerun::repair_plan(plan, facts);
     let recorded = recorded(plan, facts.prepared.as_ref());
@@ -95,7 +96,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     }
     let named = shard_names(&resolved, &shards);
     let chosen = shards.iter().map(|shard| shard.name.as_str()).collect();
-    // A report that cannot be read is handled by the run.
+    // If the report of the previous run cannot be read, the run handles that.
     let (unchanged, _, judged) = rerun::take_over(plan, facts, &chosen).unwrap_or_default();
     let mut excludes = rerun::kept_excludes(plan, facts, &judged);
     excludes.extend(plan.excludes.iter().cloned());
@@ -113,7 +114,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     match preview.nothing_to_do {
         true => {
             preview.differences.clear();
-            // Also reported by the run, which handles a report that cannot be read.
+            // The run reports these findings as well, and handles a report that cannot be read.
             let own = RunFolder::for_webdataset(&facts.root);
             let mut again = rerun::earlier_findings(&own, facts, &chosen, true).unwrap_or_default();
             again.retain(|found| !preview.problems.contains(found));
@@ -139,7 +140,7 @@ pub fn no_access(facts: &DatasetFacts) -> Option<Problem> {
     Some(Problem::of_failure(ProblemKind::Other, failure).with_effect("this folder is not writable"))
 }
 
-/// Returns a problem if the new files are larger than the free space: everything is written completely before anything is replaced.
+/// Returns a problem if the new files are larger than the free space. All files are written completely before any file is replaced.
 fn space_problem(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> {
     let needed: u64 = files.iter().map(|file| file.bytes).sum();
     let free = space::free_bytes(&facts.root).ok().filter(|free| *free < needed)?;
@@ -151,7 +152,7 @@ fn space_problem(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> 
 /// Limit of shards named individually in a line about differences.
 const MAX_NAMED_SHARDS: usize = 10;
 
-/// Describes where new shards go, and which shards are missing, by name.
+/// Describes the splits of new shards and names missing shards, one line each.
 fn moves(named: &[(String, Vec<String>)], facts: &DatasetFacts) -> Vec<String> {
     let Some(prepared) = &facts.prepared else { return Vec::new() };
     let new: HashSet<&str> = prepared.new_shards.iter().map(String::as_str).collect();
@@ -177,15 +178,16 @@ fn list_names(names: &[&str]) -> String {
     }
 }
 
-/// Bytes of a page of a database.
+/// Size of a page of a database in bytes.
 const PAGE_BYTES: u64 = 4096;
-/// Pages of the schema.
+/// Number of pages of the schema.
 const SCHEMA_PAGES: u64 = 1;
-/// Approximate bytes of a row of a sample and of a part in the table and each of its indexes, measured with keys of `KEY_BYTES`.
+/// Approximate size, in bytes, of a row of a sample and of a part in the table and in each of its indexes, measured with keys of
+/// `KEY_BYTES`.
 const SAMPLE_ROW_BYTES: [u64; 3] = [27, 17, 11];
 const PART_ROW_BYTES: [u64; 3] = [22, 16, 22];
 const KEY_BYTES: u64 = 8;
-/// Characters of an item of `exclude` in addition to its text.
+/// Characters per item of `exclude` in addition to its text.
 const ITEM_BYTES: u64 = 3;
 
 /// Returns the approximate size of `index.sqlite`.
@@ -198,13 +200,13 @@ fn database_bytes(facts: &DatasetFacts, (samples, parts): (u64, u64)) -> u64 {
     let trees = of_samples.into_iter().chain(PART_ROW_BYTES.map(|bytes| (parts, bytes)));
     let pages = trees.map(|(rows, bytes)| match rows.saturating_mul(bytes).div_ceil(PAGE_BYTES) {
         0 | 1 => 1,
-        // One page has the others below it.
+        // A tree with several leaf pages has a root page above them.
         leaves => leaves + 1,
     });
     (SCHEMA_PAGES + pages.sum::<u64>()) * PAGE_BYTES
 }
 
-/// Returns items that exclude samples with the key of an earlier one in another shard, each with the number of those that are like it.
+/// Returns excludes of samples whose key is also in an earlier shard. Each is an example with the number of similar excludes.
 fn later_samples(facts: &DatasetFacts) -> Vec<(String, u64)> {
     let mut later = Vec::new();
     for group in &facts.same_keys {
@@ -216,7 +218,7 @@ fn later_samples(facts: &DatasetFacts) -> Vec<(String, u64)> {
     later
 }
 
-/// Returns the bytes of `split.yaml` with these items, of which one of each is rendered.
+/// Returns the size of `split.yaml` with these items in bytes. Of each group of similar excludes, only the example is rendered.
 fn split_bytes(named: &[(String, Vec<String>)], mut excludes: Vec<String>, later: Vec<(String, u64)>) -> u64 {
     let further = later.iter().map(|(item, number)| number.saturating_sub(1) * (item.len() as u64 + ITEM_BYTES));
     let further: u64 = further.sum();
@@ -237,7 +239,7 @@ fn files(
         let replaces = files::exists(root.join(&name));
         list.push(OutputFile { name, bytes, replaces });
     };
-    // The indexes of unchanged shards are kept.
+    // The indexes of unchanged shards are not rewritten.
     for shard in shards.iter().filter(|shard| !unchanged.contains(&shard.name)) {
         add(index_name(&shard.name), 8 * (shard.samples + 1));
     }

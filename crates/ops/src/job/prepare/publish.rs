@@ -1,4 +1,4 @@
-//! Publishes everything in one publication: indexes, database, texts, and our own record of the run.
+//! Publishes everything in one publication: indexes, database, text files, and the record of the run.
 
 use super::collect::Selection;
 use super::rewrite::RenamedShard;
@@ -22,24 +22,24 @@ use std::time::SystemTime;
 /// Name of a step in errors.
 const LOOKUP_ACTIVITY: &str = "looking for earlier files";
 
-/// Everything that is published together.
+/// All files of the publication.
 pub(super) struct Outputs<'a> {
     pub(super) selection: &'a Selection,
     pub(super) spools: &'a [SpooledShard],
-    /// Shards that take the place of those of the same name.
+    /// Rewritten shards that replace the shards with the same names.
     pub(super) renamed: &'a [RenamedShard],
     pub(super) built: &'a BuiltIndex,
     /// Files inside `.nv-meta`, including `.info.json`.
     pub(super) texts: Vec<Text>,
-    /// Excludes of the user that this run would have added itself.
+    /// Excludes by the user that this run would also have added.
     pub(super) user_excludes: Vec<String>,
     /// Current time, used in the names of backups of files that a user may have edited.
     pub(super) now: SystemTime,
-    /// Whether an existing database must be removed because no tables are made.
+    /// Whether an existing database must be removed because the plan has no tables.
     pub(super) drop_database: bool,
 }
 
-/// Stages all files, then publishes them, `.info.json` last. Fills `report.files`.
+/// Stages all files and publishes them, `.info.json` last. Sets `report.files`.
 pub(super) fn publish(
     context: &Context,
     own: &RunFolder,
@@ -53,7 +53,7 @@ pub(super) fn publish(
         outputs.selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
     };
     let mode = shards.first().map_or(0o644, |shard| file_mode(shard.mode));
-    // Four more files: the database, its uuid, the report and the plan.
+    // Counts four more files: the database, its uuid, the report and the plan.
     let expected = (outputs.renamed.len() + shards.len() + outputs.texts.len() + 4) as u64;
     let publication = Publication::begin(&*context.shared.fs, root, own)?;
     let mut publication = publication.counting(&context.shared.progress, expected);
@@ -78,7 +78,7 @@ pub(super) fn publish(
     }
     let database = meta.join(layout::INDEX_SQLITE);
     for left in ["-journal", "-wal", "-shm"].map(|end| meta.join(format!("{}{end}", layout::INDEX_SQLITE))) {
-        // Left by a killed writer; SQLite would replay it into the new database.
+        // Remove files left by a killed writer, which SQLite would replay into the new database.
         if listing.is_taken(&left).map_err(|error| Failure::io(LOOKUP_ACTIVITY, &left, &error))? {
             publication.remove(&left)?;
         }
@@ -103,7 +103,7 @@ pub(super) fn publish(
     publication.commit(&meta.join(layout::INFO_JSON))
 }
 
-/// Whether an identical file already exists, which an update then leaves unchanged.
+/// Whether an identical file already exists, so that an update need not replace it.
 fn is_same(listing: &Listing, target: &Path, spool: &Path) -> bool {
     let Ok(Some(old)) = listing.info(target) else { return false };
     if !files::metadata(spool).is_ok_and(|new| new.len() == old.len()) {
@@ -115,14 +115,14 @@ fn is_same(listing: &Listing, target: &Path, spool: &Path) -> bool {
     }
 }
 
-/// Returns the mode of the shard, plus read and write for the owner.
+/// Returns the permissions of the shard, plus read and write permission for the owner.
 fn file_mode(shard_mode: u32) -> u32 {
     (shard_mode & 0o777) | 0o600
 }
 
 struct Files<'a> {
     root: &'a Path,
-    /// What an earlier run or the user left there.
+    /// The existing files, written by an earlier run or by the user.
     listing: &'a Listing,
     list: &'a mut Vec<OutputFile>,
 }
@@ -148,7 +148,7 @@ fn stage_texts(
 ) -> Outcome<()> {
     let root = &context.shared.root;
     let meta = root.join(layout::NV_META);
-    // A user who requested another run of a prepared data set was informed that the splits are kept.
+    // A user who requested a rerun of a prepared data set has already been informed that the splits are kept.
     let is_informed = context.plan.rerun != Rerun::Refuse;
     for text in &outputs.texts {
         let target: PathBuf = meta.join(&text.name);
@@ -162,7 +162,7 @@ fn stage_texts(
             Err(error) if is_remote(&target) => Err(Failure::io("reading the earlier file", &target, &error)),
             Err(_) => Ok(false),
         };
-        // The counts are not meant to be edited.
+        // The shard counts are not meant to be edited.
         let may_be_edited = ![layout::INFO_JSON, layout::INFO_YAML].contains(&text.name.as_str());
         if replaces && (is_split || may_be_edited && is_edited()?) {
             let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now)?);
@@ -181,7 +181,7 @@ fn stage_texts(
     Ok(())
 }
 
-/// Stages our own record: the plan, and a report with which the next run compares its inputs.
+/// Stages the record of the run: the plan, and a report with which the next run compares its inputs.
 fn stage_own(
     context: &Context,
     own: &RunFolder,
@@ -223,7 +223,7 @@ fn stage_own(
     publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.recorded_plan)?.as_bytes(), 0o644)
 }
 
-/// Returns the texts of a full preparation.
+/// Returns the text files of a full preparation.
 pub(super) fn texts(
     context: &Context,
     counts: Vec<(String, u64)>,

@@ -1,4 +1,4 @@
-//! Later runs on a prepared data set: whether there is anything to do, what is taken over, and what is kept.
+//! Reruns on a prepared data set: whether there is anything to do, and which results and settings of the previous run are kept.
 
 use super::collect::Selection;
 use super::duplicates::LATER_IS_EXCLUDED;
@@ -37,8 +37,9 @@ pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Sele
 
 type Names = HashSet<String>;
 
-/// Returns what a run with these shards takes over from the previous one: the names of the shards that need not be read again, the
-/// excludes that the previous run added itself, and those of them that are decided again, because their shards are read again or missing.
+/// Returns the results of the previous run that a run with these shards uses: the names of the shards that need not be read again, the
+/// excludes that the previous run added itself, and those of these excludes that are decided again, because their shards are read again or
+/// missing.
 pub(super) fn take_over(
     plan: &PreparePlan,
     facts: &DatasetFacts,
@@ -53,7 +54,7 @@ pub(super) fn take_over(
         let fresh: HashSet<&str> =
             prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
         let torn = without_index(facts, prepared)?;
-        // The later samples of duplicates have no rows, and are needed once the first ones are gone.
+        // The later samples of duplicate keys have no rows; they need rows if their first samples no longer exist.
         let may_be_first = !prepared.changed_shards.is_empty()
             || prepared.shard_counts.iter().any(|(name, _)| !chosen.contains(name.as_str()));
         let doubled: HashSet<&str> = match plan.duplicates == Duplicates::KeepFirst && may_be_first {
@@ -71,13 +72,13 @@ pub(super) fn take_over(
             _ => false,
         };
         let Some(shard) = in_shard(problem).filter(|_| is_ours) else { continue };
-        // A shard that the plan leaves out may come back.
+        // A shard that the plan omits may be used again later, so its excludes are kept.
         let is_again = !unchanged.contains(shard) && (chosen.contains(shard) || !there.contains(shard));
         let mut items: Vec<String> = match problem.kind {
             ProblemKind::AppleDouble => apple_double_excludes(shard, prepared).collect(),
             _ => vec![exclude_item(shard, problem.subject.key.as_deref())],
         };
-        // What a user excludes stays excluded, for whatever reason a run would have done it, too.
+        // An exclude by the user is kept, even if a run would also have added it.
         let of_plan = prepared.plan.as_ref().map_or(&[][..], |plan| &plan.excludes);
         items.retain(|item| !of_plan.contains(item) && !prepared.user_excludes.contains(item));
         judged.extend(items.iter().filter(|_| is_again).cloned());
@@ -86,7 +87,7 @@ pub(super) fn take_over(
     Ok((unchanged, added, judged))
 }
 
-/// Returns the excludes that a run added for AppleDouble files of a shard: their keys end with the slash of a folder.
+/// Returns the excludes that a run added for AppleDouble files of a shard. Their keys end with the slash of a folder.
 fn apple_double_excludes<'p>(shard: &str, prepared: &'p PreparedFacts) -> impl Iterator<Item = String> + 'p {
     let prefix = format!("{}/", exclude_item(shard, None));
     prepared.excludes.iter().filter(move |item| item.starts_with(&prefix) && item.ends_with('/')).cloned()
@@ -96,8 +97,8 @@ fn in_shard(problem: &Problem) -> Option<&str> {
     problem.subject.shard.as_deref()
 }
 
-/// Returns the plan to execute if some files of the previous run are missing. For the same plan on the same shards this is an update, which
-/// restores missing files and keeps splits, excludes and `dataset.yaml`, since a user may have changed them.
+/// Returns the plan to execute if files of the previous run are missing. The same plan on unchanged shards becomes an update, which
+/// restores missing files and keeps splits, excludes and `dataset.yaml`, because a user may have changed them.
 pub(super) fn repair_plan(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan {
     let mut plan = asked.clone();
     let Some(prepared) = &facts.prepared else { return plan };
@@ -115,7 +116,7 @@ pub(super) fn repair_plan(asked: &PreparePlan, facts: &DatasetFacts) -> PrepareP
         (plan.splits, plan.loading) = (SplitPlan::Unset, SampleMapping::Unset);
         plan.excludes.clear();
     }
-    // An update does not change an existing `dataset.yaml`.
+    // An update does not change an existing `dataset.yaml`, but restores a missing one.
     if plan.rerun == Rerun::Update && plan.loading == SampleMapping::Unset && lacks_dataset_yaml(facts, old) {
         plan.loading = old.loading.clone();
         plan.dataset_yaml_name.clone_from(&old.dataset_yaml_name);
@@ -123,13 +124,13 @@ pub(super) fn repair_plan(asked: &PreparePlan, facts: &DatasetFacts) -> PrepareP
     plan
 }
 
-/// Whether the file that describes how samples are loaded is missing.
+/// Whether `dataset.yaml`, which describes how samples are loaded, is missing.
 fn lacks_dataset_yaml(facts: &DatasetFacts, old: &PreparePlan) -> bool {
     let is_made = !matches!(old.loading, SampleMapping::Unset | SampleMapping::NoDatasetYaml);
     is_made && !files::is_file(facts.root.join(layout::NV_META).join(&old.dataset_yaml_name))
 }
 
-/// Whether the same plan has already run on the same inputs, or an update would find nothing new.
+/// Whether the same plan has already run on the same inputs, or an update would not find changes.
 pub(super) fn nothing_to_do(
     context: &Context,
     own: &RunFolder,
@@ -157,14 +158,15 @@ pub(super) fn nothing_to_do(
     }
 }
 
-/// Whether an update of the shards at these positions would change nothing, judged by its plan and by what would be recorded.
+/// Whether an update of the shards at these positions would not change the data set, according to its plan and the record that it would
+/// write.
 pub(super) fn update_finds_nothing(
     plans: (&PreparePlan, &PreparePlan),
     facts: &DatasetFacts,
     prepared: &PreparedFacts,
     positions: &[usize],
 ) -> bool {
-    // Shards that the plan leaves out do not count as new.
+    // New shards that the plan omits are not considered.
     let has_fresh = positions
         .iter()
         .filter_map(|&p| facts.shards.get(p))
@@ -174,11 +176,11 @@ pub(super) fn update_finds_nothing(
     is_the_same && !has_new_answers(plans, prepared) && is_whole(plans.0, facts, prepared)
 }
 
-/// Whether the files of a run are still complete: a file may have been removed or truncated since.
+/// Whether all files of the previous run exist and are complete. A file may have been removed or truncated since.
 fn is_whole(plan: &PreparePlan, facts: &DatasetFacts, prepared: &PreparedFacts) -> bool {
     let in_meta = |name: &str| files::is_file(facts.root.join(layout::NV_META).join(name));
     let has_tables = plan.scope == Scope::WithoutSampleTables || in_meta(layout::INDEX_SQLITE);
-    // A data set prepared by another program need not have the files that are made here.
+    // A data set that was prepared by another program may lack files that this program writes.
     let has_texts = prepared.plan.as_deref().is_none_or(|old| {
         let has_uuid = old.scope == Scope::WithoutSampleTables || in_meta(layout::INDEX_UUID);
         has_uuid && !lacks_dataset_yaml(facts, old)
@@ -187,12 +189,12 @@ fn is_whole(plan: &PreparePlan, facts: &DatasetFacts, prepared: &PreparedFacts) 
     has_tables && has_texts && has_splits && without_index(facts, prepared).is_ok_and(|names| names.is_empty())
 }
 
-/// Returns prepared shards whose `.tar.idx` is missing, or does not have one number for each sample plus one for the end.
+/// Returns prepared shards whose `.tar.idx` is missing or has the wrong length, which is one number for each sample plus one for the end.
 fn without_index<'p>(facts: &DatasetFacts, prepared: &'p PreparedFacts) -> Outcome<HashSet<&'p str>> {
     let listing = Listing::of(&facts.root).map_err(|error| Failure::io("looking for indexes", &facts.root, &error))?;
     let lacks = |(name, samples): &&(String, u64)| {
         let index = listing.info(&facts.root.join(index_name(name))).ok().flatten();
-        // A shard without samples may have no index.
+        // A shard without samples need not have an index.
         *samples > 0 && index.is_none_or(|file| file.len() != WORD_BYTES as u64 * (samples + 1))
     };
     Ok(prepared.shard_counts.iter().filter(lacks).map(|(name, _)| name.as_str()).collect())
@@ -208,9 +210,9 @@ fn has_new_answers((plan, recorded): (&PreparePlan, &PreparePlan), prepared: &Pr
     excludes_more || differs || plan.loading != SampleMapping::Unset
 }
 
-/// Returns what the run that prepared the data set found in these shards and, if nothing is to be done, which excludes matched nothing.
-/// Other findings are visible in the data set itself. Findings on shards that have since been excluded, and on sample excludes that have
-/// since been removed, are left out as outdated.
+/// Returns the findings of the previous run on these shards and, if there is nothing to do, the excludes that matched nothing. Omits
+/// findings that the data set itself shows, and outdated findings: on shards that have since been excluded, and on sample excludes that
+/// have since been removed.
 pub(super) fn earlier_findings(
     own: &RunFolder,
     facts: &DatasetFacts,
@@ -219,14 +221,14 @@ pub(super) fn earlier_findings(
 ) -> Outcome<Findings> {
     let excludes = facts.prepared.as_ref().map(|prepared| prepared.excludes.as_slice()).unwrap_or_default();
     let excluded = super::excludes::whole_shards(excludes, &facts.shards);
-    // A user may have combined several items.
+    // A user may have combined several items with braces.
     let single: HashSet<String> =
         excludes.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default()).collect();
     let holds = |found: &Problem| {
         if found.kind == ProblemKind::MatchesNothing {
             return is_done && found.subject.field.as_ref().is_some_and(|item| excludes.contains(item));
         }
-        // A later run for media does not change this report.
+        // A later run for media metadata does not update this report.
         if found.kind == ProblemKind::StaleMedia {
             return false;
         }
@@ -240,7 +242,7 @@ pub(super) fn earlier_findings(
     Ok(found)
 }
 
-/// Returns the findings of the finished run, including problems that its report does not list.
+/// Returns all findings of the finished run, including problems that its report does not list.
 fn all_findings_before(own: &RunFolder) -> Outcome<Findings> {
     let mut found = findings_before(own, MAX_REPORT_BYTES)?;
     if let Some(lines) = read_whole(&own.unlisted_problems(), MAX_REPORT_BYTES)? {
@@ -250,7 +252,7 @@ fn all_findings_before(own: &RunFolder) -> Outcome<Findings> {
     Ok(found)
 }
 
-/// Refuses an update of a data set whose `split.yaml` cannot be read, as the assignments of the user would be lost.
+/// Refuses an update of a data set whose `split.yaml` cannot be read, as the splits and excludes of the user would be lost.
 pub(super) fn check_splits_readable(plan: &PreparePlan, facts: &DatasetFacts) -> Outcome<()> {
     let broken = unreadable_splits(facts).filter(|_| plan.rerun == Rerun::Update);
     broken.map_or(Ok(()), |problem| Err(problem.into_failure()))
@@ -272,7 +274,7 @@ pub(super) fn backup_name(name: &str, now: SystemTime) -> String {
     format!("{name}.bak-{}", utc::stamp(now))
 }
 
-/// Returns that name, or a similar one if a backup of the same second exists.
+/// Returns the name of the backup, or a similar name if a backup of the same second exists.
 pub(super) fn free_backup_name(root: &Path, name: &str, now: SystemTime) -> Outcome<String> {
     let name = backup_name(name, now);
     let more = (2..1_000).map(|number| format!("{name}-{number}"));
@@ -285,7 +287,7 @@ pub(super) fn free_backup_name(root: &Path, name: &str, now: SystemTime) -> Outc
     Ok(name)
 }
 
-/// Returns the changes compared to an earlier preparation, one line each; `chosen` contains the names of the shards of the plan.
+/// Returns the changes compared to an earlier preparation, one line each. `chosen` contains the names of the shards of the plan.
 pub(super) fn differences(
     plan: &PreparePlan,
     facts: &DatasetFacts,
@@ -301,7 +303,7 @@ pub(super) fn differences(
             lines.push(format!("{} {what}: {first}{more}", count(names.len() as u64, "shard")));
         }
     };
-    // A shard that the plan leaves out is not added.
+    // A shard that the plan omits is not added to a split.
     let taken = |names: &[String]| -> Vec<String> {
         names.iter().filter(|name| chosen.contains(name.as_str())).cloned().collect()
     };
@@ -323,13 +325,13 @@ pub(super) fn differences(
     lines
 }
 
-/// Whether a database of a failed run, or of a run with tables, is removed because this plan makes none. One with media tables is replaced
-/// by a database of only these.
+/// Whether the existing database is removed because this plan has no tables. A database with media tables is replaced by a database with
+/// only these.
 pub(super) fn drops_database(plan: &PreparePlan) -> bool {
     plan.scope == gristmill_core::Scope::WithoutSampleTables
 }
 
-/// Fails with a refusal that is also listed with the other findings.
+/// Fails with a refusal, and lists it with the other findings.
 pub(super) fn refuse(context: &Context, problems: Vec<Problem>) -> Outcome<()> {
     let mut first = None;
     for problem in problems {

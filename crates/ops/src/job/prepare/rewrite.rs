@@ -1,4 +1,5 @@
-//! Shards that a run writes itself: plain ones of compressed ones, and ones whose names begin with the name of the shard.
+//! Shards that a run writes itself: uncompressed copies of compressed shards, and shards in which each key has the name of the shard as
+//! prefix.
 
 use super::collect::Selection;
 use super::{duplicates, Context};
@@ -26,7 +27,7 @@ const RENAME_ACTIVITY: &str = "putting the names of shards before keys";
 /// Permission bits of folders for unfinished shards.
 const FOLDER_MODE: u32 = 0o700;
 
-/// Makes a `.tar` next to each `.tgz`. Returns whether there was any, so that the shard list must be read again.
+/// Writes a `.tar` next to each `.tgz`. Returns whether there was any, so that the shard list must be read again.
 pub(super) fn unpack(context: &Context, own: &RunFolder, selection: &Selection) -> Outcome<bool> {
     let shared = &context.shared;
     let mut any = false;
@@ -34,7 +35,7 @@ pub(super) fn unpack(context: &Context, own: &RunFolder, selection: &Selection) 
         let Some(shard) = shared.lock().shards.get(position).filter(|shard| shard.is_tgz).cloned() else { continue };
         let target = shard.path.with_extension("tar");
         context.board.log(format!("unpacking {}", display_safe(&shard.name)));
-        // Drafts are decompressed in the work folder, so that a kill leaves nothing next to the data.
+        // Shards are decompressed in the work folder, so that a killed run leaves no file next to the data.
         shared.fs.create_dir(&own.work_folder(), FOLDER_MODE)?;
         tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
         any = true;
@@ -45,18 +46,18 @@ pub(super) fn unpack(context: &Context, own: &RunFolder, selection: &Selection) 
     Ok(any)
 }
 
-/// A shard that takes the place of the one that it was made of.
+/// A rewritten shard that replaces its original.
 pub(super) struct RenamedShard {
     pub(super) target: PathBuf,
     pub(super) bytes: u64,
     written: PathBuf,
     mode: u32,
-    /// State of the shard that it was made of.
+    /// State of the original.
     before: FileStamp,
 }
 
 impl RenamedShard {
-    /// Adds the shard to a publication, if the one that it replaces is still what was read.
+    /// Adds the shard to a publication, unless the original has changed since it was read.
     pub(super) fn stage(&self, publication: &mut Publication<'_>) -> Outcome<()> {
         if stamp_at(&self.target)? != self.before {
             return Err(Failure::data(RENAME_ACTIVITY, "it changed after it was read; nothing is published")
@@ -68,8 +69,8 @@ impl RenamedShard {
     }
 }
 
-/// With [`Duplicates::Prefix`], if a key is in several shards: writes all shards again with their names before every name, and scans them in
-/// place of the old ones, which stay as they are until all is published. Returns the new shards.
+/// With [`Duplicates::Prefix`], if a key is in several shards: rewrites all shards with the name of the shard before every entry name, and
+/// scans the new shards instead. The originals stay unchanged until the publication. Returns the new shards.
 pub(super) fn rename_entries(
     context: &Context,
     own: &RunFolder,
@@ -85,7 +86,7 @@ pub(super) fn rename_entries(
         let state = shared.lock();
         selection.positions.iter().filter_map(|&position| state.shards.get(position).cloned()).collect()
     };
-    // What a run left that was stopped takes the space of the new copies.
+    // Files left by a stopped run would take the space of the new copies.
     let folder = own.work_folder().join("renamed");
     shared.fs.remove_dir_all(&folder)?;
     check_possible(context, &shards, keys)?;
@@ -122,7 +123,7 @@ pub(super) fn rename_entries(
     Ok(renamed)
 }
 
-/// Returns the number of keys in several shards, unless names of shards would not make all keys different.
+/// Returns the number of keys in several shards; `None` if prefixes would not make all keys different, as a key occurs twice in one shard.
 fn keys_in_several_shards(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> Outcome<Option<u64>> {
     let shared = &context.shared;
     let numbers = selection.positions.iter().map(|position| u32::try_from(*position).unwrap_or(u32::MAX));
@@ -134,7 +135,7 @@ fn keys_in_several_shards(context: &Context, selection: &Selection, spools: &[Sp
     let has_pair = |group: &DuplicateKeys, is_same: bool| {
         group.shards.windows(2).any(|pair| matches!(pair, [one, other] if (one == other) == is_same))
     };
-    // The build refuses keys that are in one shard twice.
+    // The build of the index refuses keys that occur twice in one shard.
     if groups.same.iter().any(|group| has_pair(group, true)) {
         return Ok(None);
     }
@@ -142,7 +143,7 @@ fn keys_in_several_shards(context: &Context, selection: &Selection, spools: &[Sp
     Ok(Some(keys).filter(|keys| *keys > 0))
 }
 
-/// Checks that no link leads to the folder of a shard: a shard that is found twice would be written twice, and one elsewhere is of other data.
+/// Refuses shards in linked folders: a shard that is found twice would be written twice, and a shard elsewhere belongs to other data.
 fn check_folders(root: &Path, shards: &[Shard], several: &str, in_new_files: &str) -> Outcome<()> {
     let place_of = |path: &Path| files::canonicalize(path).map_err(|error| Failure::io(RENAME_ACTIVITY, path, &error));
     let (top, mut seen) = (place_of(root)?, HashSet::new());
@@ -194,7 +195,7 @@ fn check_possible(context: &Context, shards: &[Shard], keys: u64) -> Outcome<()>
     Ok(())
 }
 
-/// Writes one shard and scans it. What the scan finds was found in the old shard, and reported.
+/// Writes one shard and scans it. Findings of this scan are dropped, because they were already reported for the original.
 fn rename_shard(
     context: &Context,
     folder: &Path,
@@ -219,14 +220,14 @@ fn rename_shard(
     Ok((new, spool))
 }
 
-/// Puts the new shards in the place of the old ones, also in excludes.
+/// Replaces the original shards by the new ones, also in excludes.
 fn take_over(context: &Context, selection: &mut Selection, shards: &[Shard], renamed: &[RenamedShard]) -> Outcome<()> {
     let names: HashSet<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
     let mut stamps = Vec::with_capacity(renamed.len());
     for new in renamed {
         stamps.push(stamp_at(&new.written)?);
     }
-    // Items of an earlier choice among equal keys are not needed any more; those of the user are.
+    // Excludes that an earlier run added for duplicate keys are no longer needed; excludes by the user are.
     let judged = std::mem::take(&mut selection.redecided);
     let rename = |items: &mut dyn Iterator<Item = &String>| -> Vec<String> {
         items.flat_map(|item| renamed_excludes(item, &names)).collect()
@@ -244,7 +245,7 @@ fn take_over(context: &Context, selection: &mut Selection, shards: &[Shard], ren
         if let Some(prepared) = &mut state.facts.prepared {
             prepared.excludes = rename(&mut prepared.excludes.iter().filter(|item| !judged.contains(*item)));
             prepared.user_excludes = rename(&mut prepared.user_excludes.iter());
-            // Their media were described under other names.
+            // The media were described under the old names of the entries.
             prepared.changed_shards = shards.iter().map(|shard| shard.name.clone()).collect();
         }
     });
@@ -253,7 +254,7 @@ fn take_over(context: &Context, selection: &mut Selection, shards: &[Shard], ren
     Ok(())
 }
 
-/// Returns the items that exclude the same samples once the names of these shards are before their keys.
+/// Returns the items that exclude the same samples after the prefixes have been added to the keys of these shards.
 fn renamed_excludes(item: &str, shards: &HashSet<&str>) -> Vec<String> {
     let expanded = braces::expand(item, braces::MAX_RESULTS).unwrap_or_default();
     let renamed = |name: &String| {

@@ -1,4 +1,4 @@
-//! The course of one `prepare`, from opening to the published data set.
+//! The sequence of a `prepare` run, from opening the data set to the publication.
 
 use super::collect::{self, Selection};
 use super::duplicates::{self, duplicates_refused, report_duplicates, shard_name};
@@ -32,11 +32,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Executes a plan. Nothing is visible before the end; an error leaves the data set unchanged.
+/// Executes a plan. No file is visible before the end; an error leaves the data set unchanged.
 pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
     let result = run_opened(&mut context);
     if let Some(live) = context.scan_thread {
-        // The scan that was taken over may still be active when the job fails early.
+        // The adopted scan may still be active if the job fails early.
         context.shared.cancel.cancel();
         context.shared.no_more_questions.cancel();
         if live.join().is_err() {
@@ -63,19 +63,19 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     if !prepared_meanwhile(context)? {
         return run_or_clear(context, (&own, &lock), selection);
     }
-    // Another run finished first; its result may be the requested one, or one that must not be overwritten.
+    // Another run finished before this one got the lock. Its result may be the requested one, or one that must not be overwritten.
     shared.set_opened(times::open(&shared.root, shared.options.threads, &shared.cancel)?);
     let (selection, to_do) = decide(context, &asked, &own)?;
     if to_do {
         run_or_clear(context, (&own, &lock), selection)
     } else {
-        // Taking the lock creates the work folder.
+        // Acquiring the lock has created the work folder.
         clean_up(context, &own);
         Ok(report_nothing(context, &selection))
     }
 }
 
-/// Executes the plan. A plan refused because of the data cannot be resumed, so it leaves nothing to resume.
+/// Executes the plan. A plan that is refused because of the data cannot be resumed, so its work is removed.
 fn run_or_clear(
     context: &Context,
     (own, lock): (&RunFolder, &DatasetLock),
@@ -88,7 +88,7 @@ fn run_or_clear(
     result
 }
 
-/// Decides what to work on and whether there is anything to do, or fails if the plan must not run.
+/// Determines the shards to process and whether there is anything to do. Fails if the plan must not run.
 fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcome<(Selection, bool)> {
     let facts = context.shared.facts_now();
     let asked = &rerun::repair_plan(asked, &facts);
@@ -97,7 +97,7 @@ fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcom
     let selection = rerun::selection(context, &facts)?;
     rerun::check_splits_readable(&context.plan, &facts)?;
     if context.plan.rerun == Rerun::Update {
-        // Unusable settings are reported even if there is nothing to do.
+        // Invalid settings are reported even if there is nothing to do.
         let refusals =
             validate(&context.plan, &facts).into_iter().filter(|p| p.severity == Severity::Refusal).collect();
         rerun::refuse(context, refusals)?;
@@ -108,14 +108,14 @@ fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcom
         context.board.log("nothing to do: the data set is prepared with this plan already");
         return Ok((selection, false));
     }
-    // Findings that need a scan are checked again after it; until then only refusals are reported.
+    // Problems that depend on the scan are checked again after it; until then, only refusals are reported.
     let mut in_the_way = validate(&context.plan, &facts);
     in_the_way.retain(|problem| problem.severity == Severity::Refusal);
     rerun::refuse(context, in_the_way)?;
     Ok((selection, true))
 }
 
-/// Whether another run published after this one had opened the data set and before it had the lock.
+/// Whether another run published between the opening of the data set and the acquisition of the lock.
 fn prepared_meanwhile(context: &Context) -> Outcome<bool> {
     let shared = &context.shared;
     if dataset::prepared_stamp(&shared.root) == shared.lock().prepared {
@@ -183,7 +183,7 @@ fn remove_unfinished(context: &Context, own: &RunFolder) -> Outcome<()> {
     fs.remove_file(&own.journal())
 }
 
-/// Writes the plan as given, so that an interrupted run can be resumed from any folder.
+/// Writes the plan with absolute paths, so that an interrupted run can be resumed from any folder.
 fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
     let fs = &*context.shared.fs;
     fs.create_dir(&own.work_folder(), 0o700)?;
@@ -199,7 +199,7 @@ fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
     Ok(())
 }
 
-/// Adds the findings of the opening to the report, once.
+/// Adds the findings from opening the data set to the report, once.
 fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
     let kept = context.shared.problems.to_vec();
     let concerns = dataset::concerns(Some(&context.plan));
@@ -210,7 +210,7 @@ fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
         .try_for_each(|found| context.shared.problems.report(found.clone()))
 }
 
-/// Reports again what the preparing run found in shards that are not read now; `is_done` is set if there is nothing to do.
+/// Reports the findings of the previous run on shards that are not read again. `is_done` is set if there is nothing to do.
 fn report_earlier(
     context: &Context,
     own: &RunFolder,
@@ -229,7 +229,7 @@ fn scan(context: &Context, own: &RunFolder, facts: &DatasetFacts, selection: &Se
     let shards = selection.positions.len() as u64;
     let bytes: u64 = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.stamp.bytes).sum();
     let forecast = Forecast::new(cost::reading(shards, bytes), forecast::after_scan(context, shards, bytes));
-    // The progress of a scan that was taken over continues.
+    // If a scan was adopted, its progress continues.
     let fresh = context.scan_thread.is_none().then_some(&shared.progress);
     context.board.begin_phase(fresh, Phase::Scan, Phase::Scan.item(), forecast);
     context.board.log(format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
@@ -290,7 +290,7 @@ fn build(
     Ok((built, described))
 }
 
-/// Returns the excludes of this run: existing ones, those of the plan, and `required` ones. Also returns the existing ones of the user that
+/// Returns the excludes of this run: kept ones, those of the plan, and the `required` ones. Also returns the kept excludes by the user that
 /// are among the required ones.
 fn all_excludes(
     context: &Context,
@@ -301,7 +301,7 @@ fn all_excludes(
     let mut items = rerun::kept_excludes(&context.plan, facts, &selection.redecided);
     let needed: HashSet<&String> = required.iter().collect();
     let known = facts.prepared.as_ref().map_or(&[][..], |prepared| &prepared.user_excludes);
-    // Shards that are not read again require nothing.
+    // Shards that are not read again do not contribute to the required excludes.
     let is_of_user = |item: &&String| known.contains(item) || needed.contains(item) && !selection.added.contains(*item);
     let of_user = items.iter().filter(is_of_user).cloned().collect();
     items.extend(context.plan.excludes.iter().cloned());
@@ -355,7 +355,7 @@ fn finish(
         report_duplicates(context, selection, built)?;
     }
     super::excludes::report_stale(context, facts, (&shards, spools), built, &selection.redecided)?;
-    // The content of the shards is only known now.
+    // Stale excludes can only be reported here, when the content of the shards is known.
     let reported = shared.problems.to_vec();
     for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !reported.contains(p)) {
         shared.problems.report(problem.clone())?;
@@ -404,7 +404,7 @@ fn finish(
     Ok(report)
 }
 
-/// Reports items given for this run that match no sample, as the user expects them to exclude something.
+/// Reports excludes of the plan that match no sample, as the user expects them to have an effect.
 fn report_unmatched_excludes(
     context: &Context,
     facts: &DatasetFacts,
@@ -436,8 +436,8 @@ fn report_unmatched_excludes(
     Ok(())
 }
 
-/// With `--tar-index-only`, a lone `.info.yaml` becomes `.info.json`, and nothing else changes while the shard counts are correct. If they
-/// are not, the loader would leave out samples or search for missing ones, so they are corrected.
+/// Returns `.info.json` for a run with `--tar-index-only`: a lone `.info.yaml` is converted, and wrong shard counts are corrected, because
+/// the loader would omit samples or search for missing ones. Otherwise the content is unchanged.
 fn corrected_counts(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Vec<Text>> {
     let root = &context.shared.root;
     let path = root.join(layout::NV_META).join(layout::INFO_JSON);
@@ -478,7 +478,7 @@ fn corrected_counts(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Ve
     info(gristmill_data::formats::energon::info::Info { shard_counts: counts, ..recorded }.to_json())
 }
 
-/// Returns the shards whose count differs from the recorded one: the old and the new count.
+/// Returns the shards whose count differs from the recorded one, with the old and the new count.
 fn wrong_counts<'c>(
     recorded: &'c [(String, u64)],
     counts: &'c [(String, u64)],
@@ -495,7 +495,7 @@ fn wrong_counts<'c>(
 fn clear_finished(context: &Context, own: &RunFolder) {
     let fs = &*context.shared.fs;
     let is_ours = Journal::count_finished(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
-    // A work folder without a journal cannot be resumed, and the lock of a dead process protects nothing.
+    // A work folder without a journal cannot be resumed, and the lock of a dead process has no effect.
     let is_garbage = files::exists(own.work_folder()) && !files::exists(own.journal()) || DatasetLock::is_left(own);
     if (is_ours || is_garbage) && !matches!(gristmill_storage::publish::pending(own), Ok(Some(_))) {
         match DatasetLock::acquire(fs, own, false) {
@@ -505,7 +505,7 @@ fn clear_finished(context: &Context, own: &RunFolder) {
     }
 }
 
-/// Removes our own leftovers. The result is already visible, so a failure here is logged and not reported.
+/// Removes temporary files of the run. The result is already visible, so an error here is logged and not reported.
 fn clean_up(context: &Context, own: &RunFolder) {
     let fs = &*context.shared.fs;
     for result in [own.remove_work(fs), fs.remove_file(&own.journal())] {

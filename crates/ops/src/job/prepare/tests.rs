@@ -1,4 +1,4 @@
-//! Whole runs on the golden data sets, compared byte for byte; later runs; sources of what is taken over.
+//! Complete runs on the golden data sets, compared byte for byte; later runs; sources of reused results.
 
 use super::*;
 use gristmill_core::plan::{FieldExpr, SplitPattern};
@@ -52,7 +52,8 @@ fn run_with(plan: &PreparePlan, threads: usize) -> Outcome<PrepareReport> {
     PrepareJob::start(plan.clone(), RunOptions { threads, ..RunOptions::default() }, None)?.wait()
 }
 
-/// Asserts that every file of the reference exists with the same bytes. The database is compared by another test, and the uuid is random.
+/// Asserts that every file of the reference program exists with the same bytes. The database is compared by another test, and the uuid is
+/// random.
 fn assert_golden(case: &str, root: &Path) {
     let mut compared = 0;
     for name in files_below(&golden(case, "expected")) {
@@ -175,7 +176,7 @@ fn an_update_reads_only_new_shards_and_keeps_excludes_and_assignments() {
     let mut plan = plan_for(root, ratio("1,1,1"), SampleMapping::Crude { cooker: false });
     plan.excludes = vec!["shards/shard_0000.tar/sample_0001".into()];
     run_with(&plan, 1).unwrap();
-    // Removed from its place: an update must not need it.
+    // The file is removed: an update must not need it.
     put(&held_back, &bytes);
     let mut update = PreparePlan::new(root.to_str().unwrap());
     update.rerun = Rerun::Update;
@@ -255,7 +256,7 @@ fn an_update_keeps_the_excludes_of_a_user_among_samples_of_one_key() {
             split.split_once("exclude:\n").unwrap().1.to_owned()
         };
         assert_eq!(exclude(), format!("- {first}\n"));
-        // Both shards are read again.
+        // Both shards must be read again.
         for name in ["a.tar", "b.tar"] {
             let bytes = std::fs::read(folder.path().join(name)).unwrap();
             put(&folder.path().join(name), &[&bytes[..], &[0; 512]].concat());
@@ -375,7 +376,7 @@ fn report_without_tables_has_no_part_count() {
 
 mod resume;
 
-/// A field whose key is only in the first shard is detected, because the map is tried on samples of all shards.
+/// A field whose key only exists in the first shard is detected, because the field map is tried on samples of all shards.
 #[test]
 fn a_field_map_is_tried_on_samples_of_all_shards() {
     for shards in [3usize, 200] {
@@ -474,7 +475,7 @@ fn indexing_a_changed_shard_alone_corrects_its_count() {
     assert_eq!(counts.iter().map(|(_, n)| *n).collect::<Vec<_>>(), [5, 6, 3]);
 }
 
-/// If a shard is missing from the list, those after it would get the rows of others.
+/// If a shard is missing from the list, the shards after it must not get the rows of other shards.
 #[test]
 fn an_update_takes_no_rows_from_tables_that_know_more_shards_than_the_list() {
     let folder = copy_of("captioning_fieldmap");

@@ -1,4 +1,4 @@
-//! Writes edited splits: under the lock, only if the file is unchanged since it was opened, and completely or not at all.
+//! Writes edited splits: under the lock, only if the file is unchanged since it was opened, and atomically.
 
 use crate::engine::splits::{RejectedEdit, SplitEditor};
 use gristmill_core::{Failure, Outcome, RunOptions, Subject};
@@ -13,22 +13,22 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "writing the splits";
-/// Number of times that edits are written, each time on a newer version of the file.
+/// Maximum number of attempts to write edits, each on a newer version of the file.
 const MAX_TRIES: u32 = 3;
 const CHANGED: &str = "the file was changed by another program since it was opened";
 
-/// Result of writing.
+/// Result of writing edited splits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SplitFile {
     /// Path of the file.
     pub path: PathBuf,
     /// Size in bytes.
     pub size: u64,
-    /// Number of edits included.
+    /// Number of edits in it.
     pub edits: usize,
     /// Whether the file already had the new content and nothing was written.
     pub nothing_to_do: bool,
-    /// Its bytes, for [`SplitEditor::written`].
+    /// Content of the file, for [`SplitEditor::written`].
     #[serde(skip)]
     pub bytes: Vec<u8>,
 }
@@ -50,8 +50,8 @@ pub struct ThreeWayMerge {
     pub unreadable: Option<Failure>,
 }
 
-/// Writes the edits. `overwrite` replaces the file even if it was changed since it was opened; otherwise that is a failure which
-/// [`is_conflict`] identifies. The caller passes the bytes to [`SplitEditor::written`].
+/// Writes the edits. `overwrite` replaces the file even if it changed since it was opened; otherwise, this is a failure identified by
+/// [`is_conflict`]. The caller must pass the bytes to [`SplitEditor::written`].
 pub fn write(root: &Path, editor: &SplitEditor, options: &RunOptions, overwrite: bool) -> Outcome<SplitFile> {
     write_on(&RealFs, root, editor, options, overwrite)
 }
@@ -83,7 +83,7 @@ fn write_locked(
 ) -> Outcome<SplitFile> {
     recover(fs, root, own)?;
     let path = editor.path();
-    // Before it is read: if it changes between the two, the version is not the one that is written over.
+    // Read before the content: if the file changes between both steps, this version differs from the file that is replaced.
     let old = files::metadata(path).ok();
     let now = on_disk(path)?;
     let is_changed = now.as_deref() != Some(editor.base_bytes());
@@ -105,11 +105,11 @@ fn changed(path: &Path) -> Failure {
         .with_hint("compare both, then make the edits again on the new file, or overwrite it")
 }
 
-/// Writes the edits like [`write`]. If the file was changed since it was opened, they are made again on what is there now, up to
-/// [`MAX_TRIES`] times; `confirm` is called before each write and may end it with `false`. Returns `None` if it did.
+/// Like [`write`]. If the file changed since it was opened, the edits are reapplied to its current content, up to [`MAX_TRIES`] times.
+/// `confirm` is called before each write; if it returns `false`, nothing is written and `None` is returned.
 ///
 /// # Errors
-/// An edit cannot be made again, or the file changes each time.
+/// An edit cannot be reapplied, or the file changes at each attempt.
 pub fn rewrite(
     editor: &mut SplitEditor,
     options: &RunOptions,
@@ -132,7 +132,7 @@ pub fn rewrite(
                 .with_hint("wait until no program writes to it, then run the same command again"));
         }
         match conflict(editor.root(), editor)? {
-            // It is again as it was.
+            // The file has its original content again.
             None => {}
             Some(ThreeWayMerge { merged: Some(merged), not_applied, .. }) if not_applied.is_empty() => *editor = merged,
             Some(_) => return Err(failure),
@@ -140,12 +140,12 @@ pub fn rewrite(
     }
 }
 
-/// Whether a failure of [`write`] means that the file was changed by someone else.
+/// Whether a failure of [`write`] means that the file was changed by another process.
 pub fn is_conflict(failure: &Failure) -> bool {
     failure.what == ACTIVITY && failure.why == CHANGED
 }
 
-/// Returns the conflict if the file has changed since it was opened; `None` if it has not.
+/// Returns the conflict if the file has changed since it was opened; otherwise `None`.
 pub fn conflict(root: &Path, editor: &SplitEditor) -> Outcome<Option<ThreeWayMerge>> {
     let theirs = on_disk(editor.path())?;
     if theirs.as_deref() == Some(editor.base_bytes()) {

@@ -1,4 +1,4 @@
-//! Reads what the files next to packed tokens say about them: the tokenizer, the type of an id, the token that ends a document.
+//! Reads the facts of packed tokens from the files next to them: the tokenizer, the type of an id, the token that ends a document.
 
 use super::vocabulary::Vocabulary;
 use crate::engine::plan;
@@ -12,7 +12,7 @@ use gristmill_tokenizer::meant_by;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The largest plan that is read, in bytes.
+/// Limit of the size of a plan, in bytes.
 const MAX_PLAN: u64 = 1 << 20;
 
 /// The information found next to packed tokens.
@@ -25,16 +25,16 @@ pub(super) struct CompanionInfo {
     loaded: std::cell::OnceCell<Result<Arc<Vocabulary>, String>>,
 }
 
-/// Searches for the plan of the run that made the tokens: next to them, or next to the folder of several formats.
+/// Searches for the plan of the run that made the tokens: next to the tokens, or next to the folder of several formats.
 pub(super) fn find(root: &Path) -> CompanionInfo {
     let mut named = CompanionInfo { root: root.to_owned(), ..CompanionInfo::default() };
-    // A file is in the folder of its format, or in that of its run.
+    // A file of tokens is in the folder of its format, or in the folder of its run.
     let depth = if files::is_dir(root) { 2 } else { 3 };
     let outputs = std::iter::successors(Some(root), |path| path.parent()).take(depth);
     named.plan = outputs.map(RunFolder::for_output).find_map(|own| read_plan(&own.plan()));
     if let Some(plan) = &named.plan {
         named.tokenizers.push(plan.tokenizer.clone());
-        // The name as the user gave it: when everything was moved, it may still be found that way.
+        // Adds the name as the user gave it, too: it may still be valid if the files were moved.
         named.tokenizers.extend(plan.tokenizer_name.clone());
     }
     named
@@ -45,7 +45,7 @@ fn read_plan(path: &Path) -> Option<Box<PackPlan>> {
     plan::file::read_plan_of(std::str::from_utf8(&bytes).ok()?, "pack").map(Box::new)
 }
 
-/// Returns how the plan that made Forager samples stores their ids; `None` where there is no such plan.
+/// Returns the token code of Forager samples according to the plan that made them; `None` without such a plan.
 pub fn forager_code(root: &Path) -> Option<TokenCode> {
     Some(find(root)).filter(CompanionInfo::knows_code).map(|named| named.token_code())
 }
@@ -64,7 +64,7 @@ impl CompanionInfo {
         self.plan.as_ref().is_some_and(|plan| plan.forager.is_some())
     }
 
-    /// Returns how ids of Forager samples are stored; two bytes where that is not known.
+    /// Returns the token code of Forager samples; two bytes if it is unknown.
     pub(super) fn token_code(&self) -> TokenCode {
         let named = self.plan.as_ref().and_then(|plan| plan.forager.as_ref()).map(|target| target.token_type());
         named.and_then(|named| TokenCode::of_numpy(named.numpy_name())).unwrap_or_else(|| TokenCode::little(2))
@@ -85,7 +85,7 @@ impl CompanionInfo {
         })
     }
 
-    /// Returns the vocabulary, or why there is none.
+    /// Returns the vocabulary, or the reason why there is none.
     pub(super) fn vocabulary(&self) -> (Option<Arc<Vocabulary>>, Option<String>) {
         match self.load() {
             Ok(vocabulary) => (Some(Arc::clone(vocabulary)), None),
@@ -93,7 +93,7 @@ impl CompanionInfo {
         }
     }
 
-    /// Returns the token that ends a document, where the plan names one.
+    /// Returns the token that ends a document, if the plan names one.
     pub(super) fn end_id(&self) -> Option<u32> {
         match self.plan.as_ref()?.end.as_ref()? {
             SpecialToken::Id(id) => Some(*id),

@@ -1,16 +1,17 @@
-//! Locations of the documents of a `.pbin`: a few bytes for each, whatever their number.
+//! Locations of the documents of a `.pbin`, in a few bytes per document.
 
 use super::super::packed::PackedOffsets;
 
-/// The most positions that are kept at which a document does not begin where the one before it ended; a wrongly merged file has a few.
+/// Limit of documents that do not begin at the end of the previous one; a file that was merged wrongly contains a few.
 const MAX_BREAKS: usize = 1 << 20;
 
 /// Offsets and lengths in the order of the index.
 pub(crate) struct DocumentList {
-    /// Begin and end of each document, as if they followed each other without gaps.
+    /// Begin and end of each document, computed as if there were no gaps between documents.
     sums: PackedOffsets,
     sum: u64,
-    /// Pairs (document, shift): from this document on, offsets exceed the sums by the shift (wrapping, hence also less than the sums).
+    /// Pairs (document, shift): from this document on, offsets are the sums plus the shift. The addition wraps, so offsets may also be less
+    /// than the sums.
     breaks: Vec<(u64, u64)>,
 }
 
@@ -23,7 +24,7 @@ impl DocumentList {
         self.sums.len()
     }
 
-    /// Adds the next document. Returns `false` when the offsets are too irregular to be kept.
+    /// Adds the next document. Returns `false` if the offsets are too irregular to be stored.
     pub(super) fn push(&mut self, offset: u64, length: u64) -> bool {
         let shift = offset.wrapping_sub(self.sum);
         if self.breaks.last().map_or(0, |last| last.1) != shift {
@@ -42,7 +43,7 @@ impl DocumentList {
         self.sums.shrink();
     }
 
-    /// Whether every document begins where the one before it ended.
+    /// Whether every document begins where the previous one ended.
     pub(super) fn is_regular(&self) -> bool {
         self.breaks.is_empty()
     }
@@ -61,12 +62,13 @@ impl DocumentList {
         self.sums.spans(first, count).into_iter().zip(first..).map(moved).collect()
     }
 
-    /// Returns the document that contains a byte; `None` unless all documents follow each other without gaps.
+    /// Returns the document that contains a byte; `None` if there are gaps or overlaps between documents.
     pub(super) fn holding(&self, offset: u64) -> Option<u64> {
         self.sums.holding(offset).filter(|_| self.is_regular())
     }
 
-    /// Returns the ends of documents from `first` on that are before `to`; none unless all documents follow each other without gaps.
+    /// Returns the ends of documents from `first` on that are before `to`, at most `most`; none if there are gaps or overlaps between
+    /// documents.
     pub(super) fn ends(&self, first: u64, to: u64, most: usize) -> Vec<u64> {
         let mut ends = Vec::new();
         if self.is_regular() {
@@ -89,7 +91,7 @@ mod tests {
     #[test]
     fn documents_are_where_the_index_says_even_where_it_was_merged_wrongly() {
         let mut list = DocumentList::new();
-        // A second file whose offsets are 12 bytes too small.
+        // The offsets of a second file that was merged are 12 bytes too small.
         for (offset, length) in [(0, 10), (10, 20), (18, 6), (24, 2)] {
             assert!(list.push(offset, length));
         }

@@ -1,4 +1,4 @@
-//! A file of tokens: the location of its data, and of a document or a window in it.
+//! A file of tokens: the location of its data, and of each document or window in it.
 
 use super::documents::DocumentList;
 use super::TokenCode;
@@ -8,7 +8,7 @@ use gristmill_storage::read::ReadFile;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most document ends that are reported for one window.
+/// Limit of the document ends that are reported for one window.
 pub(super) const MAX_ENDS: usize = 50_000;
 /// Size of one row of `sample_locations.bin` in bytes.
 pub(super) const ROW_BYTES: u64 = 24;
@@ -25,12 +25,12 @@ pub struct RowSpan {
 pub trait SpanTable: Send + Sync {
     /// Returns the number of rows.
     fn rows(&self) -> u64;
-    /// Returns the locations of up to `count` rows from `first` on. They are checked against the size of the file afterwards.
+    /// Returns the locations of up to `count` rows from `first` on. The caller checks them against the size of the file.
     ///
     /// # Errors
     /// The file cannot be read.
     fn spans(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>>;
-    /// Returns the path of the file that the locations are read from, if it is another one.
+    /// Returns the path of the file that contains the locations, if it is another file.
     fn index_path(&self) -> Option<&Path> {
         None
     }
@@ -38,7 +38,7 @@ pub trait SpanTable: Send + Sync {
     fn is_packed(&self) -> bool {
         false
     }
-    /// Returns what the file contains, if it is compressed.
+    /// Returns the unpacked content of a compressed file; `None` if the file is not compressed.
     ///
     /// # Errors
     /// The file cannot be unpacked.
@@ -51,22 +51,22 @@ pub trait SpanTable: Send + Sync {
 pub(crate) enum Table {
     /// The number of tokens up to the end of each document, as u64 (`.ds.index`).
     Ends(Index),
-    /// A list read from the end of a `.pbin`.
+    /// A list that is read from the end of a `.pbin`.
     List(Arc<Mutex<DocumentList>>),
     /// Rows of `sample_locations.bin`: the table, the first row, the number of rows, the number of the file.
     Rows(Arc<ReadFile>, u64, u64, u64),
-    /// A source specific to a format.
+    /// A table specific to a format.
     Spans(Arc<dyn SpanTable>),
-    /// No source: the file is one row.
+    /// No source: the file is a single row.
     Whole,
 }
 
-/// The source of the loss mask, which says which tokens are trained on.
+/// The location of the loss mask, which marks the tokens that are used in training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LossMask {
-    /// One byte for each token of the file, 1 where it is trained on (`.ds.loss`).
+    /// One byte per token of the file, 1 if the token is used in training (`.ds.loss`).
     File(PathBuf),
-    /// One byte for each token, after the tokens of a sample, 1 where it is not trained on. The number is that of the tokens of a sample.
+    /// One byte per token, after the tokens of a sample, 1 if the token is not used in training. Contains the number of tokens of a sample.
     AfterTokens(u64),
 }
 
@@ -83,7 +83,7 @@ pub struct TokenFile {
     pub(crate) code: TokenCode,
     pub(crate) table: Table,
     pub(crate) loss: Option<LossMask>,
-    /// Whether the rows are lines of text, not tokens.
+    /// Whether the rows are lines of text instead of tokens.
     pub(crate) has_text: bool,
     pub(crate) defect: Option<Arc<str>>,
 }
@@ -105,7 +105,7 @@ impl TokenFile {
         }
     }
 
-    /// Returns the path of the file next to it that has the ends of documents.
+    /// Returns the path of the file next to this one that contains the ends of documents.
     pub(super) fn index_path(&self) -> Option<&Path> {
         match &self.table {
             Table::Ends(index) => Some(index.path()),
@@ -120,7 +120,7 @@ impl TokenFile {
         self.data_bytes / self.code.size()
     }
 
-    /// Returns the bytes of tokens in a row of `bytes` bytes: masks may follow them.
+    /// Returns the number of bytes of tokens in a row of `bytes` bytes; the rest of the row may be masks.
     pub(super) fn extent(&self, bytes: u64) -> u64 {
         match self.loss {
             Some(LossMask::AfterTokens(tokens)) => bytes.min(tokens.saturating_mul(self.code.size())),
@@ -140,7 +140,7 @@ impl TokenFile {
         }
     }
 
-    /// Returns the locations of documents. The claims of the table are checked against the file.
+    /// Returns the locations of documents. The locations in the table are checked against the size of the file.
     pub(super) fn places(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
         let mut places = match &self.table {
             Table::Ends(index) => self.by_ends(index, first, count)?,
@@ -168,7 +168,7 @@ impl TokenFile {
         Ok(places)
     }
 
-    /// Returns the unit in bytes of which the size of a row is a multiple.
+    /// Returns the unit of the size of a row, in bytes: the size is a multiple of it.
     fn unit(&self, place: &RowSpan) -> u64 {
         match self.loss {
             Some(LossMask::AfterTokens(tokens)) if place.to - place.from > tokens * self.code.size() => 1,
@@ -189,7 +189,7 @@ impl TokenFile {
         Ok(ends.take(count).map(place).collect())
     }
 
-    /// Returns the ends of documents after token `from` and before token `to`, with the number of the document that contains `from`.
+    /// Returns the ends of documents after token `from` and before token `to`, and the number of the document that contains `from`.
     pub(super) fn ends_within(&self, from: u64, to: u64) -> Outcome<(Option<u64>, Vec<u64>)> {
         match &self.table {
             Table::Ends(index) => {
@@ -210,7 +210,7 @@ impl TokenFile {
     }
 }
 
-/// Reads numbers of eight bytes from a file; fewer where it is truncated.
+/// Reads numbers of eight bytes from a file; returns fewer if the file is truncated.
 fn numbers(file: &ReadFile, offset: u64, count: u64) -> Outcome<Vec<u64>> {
     let left = file.len().saturating_sub(offset) / 8;
     let wanted = usize::try_from(count.min(left)).unwrap_or(0);
@@ -233,22 +233,22 @@ fn by_rows(table: &ReadFile, begin: u64, rows: u64, number: u64, first: u64, cou
     Ok(words.chunks_exact(3).map(place).collect())
 }
 
-/// Returns the file number in a row of `sample_locations.bin` (a row is file, offset, length).
+/// Returns the file number in a row of `sample_locations.bin`, which consists of file, offset and length.
 pub(super) fn location(table: &ReadFile, row: u64) -> Outcome<Option<u64>> {
     Ok(numbers(table, row * ROW_BYTES, 1)?.first().copied())
 }
 
-/// The division of a file into windows in training.
+/// The division of a file into windows for training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     /// Tokens of one window.
     pub(super) block: u64,
-    /// Tokens from one window to the next.
+    /// Number of tokens from the beginning of a window to that of the next.
     pub(super) stride: u64,
 }
 
 impl Window {
-    /// Returns the windows of a kind of data set.
+    /// Returns the windows of data sets of a kind.
     pub(super) fn of(kind: &TokenKind, sequence_length: u64) -> Self {
         let length = sequence_length.clamp(1, 1 << 40);
         let (block, stride) = (kind.window)(length);

@@ -13,7 +13,7 @@ use gristmill_storage::waiting::map_at_once;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The most files that are listed.
+/// Limit of the listed files.
 const MAX_FILES: usize = 100_000;
 
 /// Lists a folder of `.ds` files.
@@ -25,7 +25,7 @@ impl TokenBrowser for TokenFolderBrowser {
     }
 }
 
-/// Returns the files of a folder in the order of the readers, which is that of their names.
+/// Returns the files of a folder in the order in which the frameworks read them, which is that of their names.
 fn files(root: &Path, named: &mut CompanionInfo) -> Outcome<Vec<TokenFile>> {
     let entries = files::read_dir(root).map_err(|error| Failure::io(ACTIVITY, root, &error))?;
     let mut paths: Vec<PathBuf> = entries
@@ -44,8 +44,8 @@ fn files(root: &Path, named: &mut CompanionInfo) -> Outcome<Vec<TokenFile>> {
     Ok(files)
 }
 
-/// Describes one file, and returns the tokenizer that its metadata names. Problems of it and of the files next to it are reported in the result, never as an error: the other files can still
-/// be viewed.
+/// Describes one file, and returns the tokenizer named in its metadata. Problems of the file and of its companions are part of the result
+/// instead of errors, so that the other files can still be viewed.
 fn file(path: &Path) -> (TokenFile, Option<String>) {
     let mut trouble: Option<String> = None;
     let metadata = Metadata::read(&metadata_path(path)).unwrap_or_else(|failure| {

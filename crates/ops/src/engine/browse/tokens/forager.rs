@@ -11,9 +11,9 @@ use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The largest list of files that is read, in bytes.
+/// Limit of the size of the list of files, in bytes.
 const MAX_LIST: u64 = 64 << 20;
-/// The largest schema that is read, in bytes.
+/// Limit of the size of a schema, in bytes.
 const MAX_SCHEMA: u64 = 1 << 20;
 
 /// The content of `sample_schema.json`.
@@ -93,7 +93,7 @@ fn has_text(path: &Path) -> bool {
     matches!(path.extension().and_then(|end| end.to_str()), Some("jsonl" | "JSONL" | "json" | "txt"))
 }
 
-/// Returns the first row from `from` on whose file is `number` or a later one.
+/// Returns the first row from `from` on whose file number is at least `number`.
 fn first_of(table: &gristmill_storage::read::ReadFile, from: u64, rows: u64, number: u64) -> Outcome<u64> {
     let (mut low, mut high) = (from, rows);
     while low < high {
@@ -106,7 +106,7 @@ fn first_of(table: &gristmill_storage::read::ReadFile, from: u64, rows: u64, num
     Ok(low)
 }
 
-/// Returns how ids are stored, and where the loss masks are, according to the schema; `None` without a usable one.
+/// Returns the token code, and the location of the loss masks, according to the schema; `None` without a usable schema.
 fn schema(path: &Path) -> Option<(TokenCode, Option<LossMask>)> {
     let bytes = read_whole(path, MAX_SCHEMA).ok().flatten()?;
     let schema: Schema = serde_json::from_slice(&bytes).ok()?;

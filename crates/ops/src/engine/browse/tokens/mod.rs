@@ -1,8 +1,8 @@
-//! Browsing of packed tokens: `.pbin` files, folders of `.ds` files, Forager samples. Each file is a group; each document or sample of a
-//! fixed size is a row, or each window as in training, with the tokens left over at the end as a row of its own.
+//! Browsing of packed tokens: `.pbin` files, folders of `.ds` files, Forager samples. Each file is a group. A row is a document or a sample
+//! of a fixed size, or a training window; the tokens after the last whole window are then another row.
 //!
-//! The ends of documents are stored in a file (`.ds.index`, `sample_locations.bin`), of which a window is read, or are kept packed in
-//! memory (the index at the end of a `.pbin`). Ids are decoded by the tokenizer that the metadata, the plan or the user names.
+//! The ends of documents are read from a file as needed (`.ds.index`, `sample_locations.bin`), or are held in memory in packed form (the
+//! index at the end of a `.pbin`). Ids are decoded by the tokenizer named in the metadata, in the plan or by the user.
 
 mod companion_info;
 mod documents;
@@ -46,17 +46,17 @@ const IDS: &str = "ids";
 /// Options for browsing tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenView {
-    /// The tokenizer, by path or name; `None` uses the one that the files name.
+    /// The tokenizer, by path or name; `None` for the one named in the files.
     pub tokenizer: Option<String>,
-    /// The number of tokens of a training window, when rows are windows; `None` when rows are documents.
+    /// Number of tokens of a training window, if rows are windows; `None` if rows are documents.
     pub sequence_length: Option<u64>,
 }
 
 impl TokenView {
-    /// Refuses options for a kind of data that has no tokens.
+    /// Refuses the options for a kind of data that is not packed tokens.
     ///
     /// # Errors
-    /// An option is given, and there are no packed tokens.
+    /// An option is set although the data set has no packed tokens.
     pub fn check_kind(&self, kind: DatasetKind) -> Outcome<()> {
         match self.first_flag() {
             Some(flag) if !kind.is_tokens() => {
@@ -67,7 +67,7 @@ impl TokenView {
         }
     }
 
-    /// Returns the first flag that is given.
+    /// Returns the flag of the first option that is set.
     pub fn first_flag(&self) -> Option<&'static str> {
         let tokenizer = self.tokenizer.as_ref().map(|_| "--tokenizer");
         tokenizer.or(self.sequence_length.map(|_| "--sequence-length"))
@@ -76,34 +76,35 @@ impl TokenView {
 
 /// Lists the files of one layout of tokens.
 pub trait TokenBrowser: Sync {
-    /// Returns the files in the order of their reader. What is wrong with one file is part of its description.
+    /// Returns the files in the order in which the framework reads them. Defects of a file are part of its description.
     ///
     /// # Errors
     /// The folder cannot be read.
     fn files(&self, listing: &mut Listing<'_>) -> Outcome<Vec<TokenFile>>;
 }
 
-/// The request for the files of a path, and what is found next to them.
+/// The request to list the files of a path, and what was found next to them.
 pub struct Listing<'a> {
     pub(crate) path: &'a Path,
     pub(crate) view: &'a TokenView,
-    /// Set when the browser no longer needs the files.
+    /// Cancelled when the catalog is dropped.
     pub(crate) stop: Cancel,
     state: &'a Arc<GroupsState>,
-    /// What metadata say about the tokens.
+    /// Facts of the tokens from metadata and the plan.
     named: CompanionInfo,
     background: Vec<Background>,
 }
 
-/// Passes the offset and the length of each document of a file, in batches, until `false` or an error is returned. Whether all were passed.
+/// Passes the offset and the length of each document of a file, in batches, to a callback, until it returns `false` or an error. Returns
+/// whether all documents were passed.
 pub(crate) type DocumentWalk = Box<dyn FnOnce(&mut dyn FnMut(&[(u64, u64)]) -> Outcome<bool>) -> Outcome<bool> + Send>;
 
 impl Listing<'_> {
-    /// Lists the documents of a file in the background; `irregular` says what it means that documents do not follow each other.
+    /// Lists the documents of a file in the background; `irregular` is the message for documents that are not adjacent.
     pub(crate) fn list(&mut self, group: u32, walk: DocumentWalk, irregular: &'static str) -> Table {
         let list = Arc::new(Mutex::new(DocumentList::new()));
         let table = Table::List(Arc::clone(&list));
-        // Windows are counted without the index; the list then only gives the ends of documents.
+        // Windows are counted without the index; the list is then only used for the ends of documents.
         let state = self.view.sequence_length.is_none().then(|| Arc::clone(self.state));
         self.background.push(Box::new(move |cancel| {
             let documents = || list.lock().unwrap_or_else(PoisonError::into_inner);
@@ -188,7 +189,7 @@ pub struct TokenSet {
     vocabulary: Option<Arc<Vocabulary>>,
     /// Why there is no vocabulary.
     note: Option<String>,
-    /// The token that ends a document, where the plan names one.
+    /// The token that ends a document, if the plan names one.
     end: Option<u32>,
     window: Option<file::Window>,
     view: TokenView,
@@ -196,22 +197,22 @@ pub struct TokenSet {
 }
 
 impl TokenSet {
-    /// Returns the options.
+    /// Returns the options with which the tokens are shown.
     pub fn view(&self) -> &TokenView {
         &self.view
     }
 
-    /// Returns the vocabulary, where one was found.
+    /// Returns the vocabulary, if one was found.
     pub fn vocabulary(&self) -> Option<&Arc<Vocabulary>> {
         self.vocabulary.as_ref()
     }
 
-    /// Returns why ids have no text; raw.
+    /// Returns why ids cannot be shown as text; raw.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// Returns the length of a row in words.
+    /// Returns the length of a row in words, for display.
     pub fn measure(&self, sample: &BrowseSample) -> Option<String> {
         let file = self.files.get(sample.at.group as usize).filter(|file| !file.is_text())?;
         let tokens = file.extent(sample.byte_size) / file.code.size();
@@ -219,7 +220,7 @@ impl TokenSet {
         Some(if is_tail { format!("{} left over", grouped(tokens)) } else { count(tokens, "token") })
     }
 
-    /// Returns how the ids of a row are stored, and the number of their bytes, which masks may follow; `None` where rows are text.
+    /// Returns the token code of a row and the number of bytes of its ids, after which masks may follow; `None` if rows are text.
     pub fn ids_of(&self, sample: &BrowseSample) -> Option<(TokenCode, u64)> {
         let file = self.files.get(sample.at.group as usize).filter(|file| !file.is_text())?;
         let extent = file.extent(sample.byte_size);
@@ -231,7 +232,7 @@ impl TokenSet {
         self.file(group)?.read(part.byte_offset, part.byte_size, from, limit)
     }
 
-    /// Returns the number of whole windows of a file, and of the tokens after the last one; `None` where rows are not windows.
+    /// Returns the number of whole windows of a file, and of the tokens after the last one; `None` if rows are not windows.
     pub fn windows_of(&self, group: u32) -> Option<(u64, u64)> {
         let file = self.files.get(group as usize).filter(|file| !file.is_text())?;
         self.window.map(|window| (window.count(file.tokens()), window.waste(file.tokens())))
@@ -244,7 +245,7 @@ impl TokenSet {
         Some(each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
     }
 
-    /// Returns the row that contains a byte of a file; `None` where that is not known.
+    /// Returns the row that contains a byte of a file; `None` if it is unknown.
     pub fn row_holding(&self, group: u32, byte: u64) -> Outcome<Option<SampleAt>> {
         let file = self.file(group)?;
         let token = byte.saturating_sub(file.data_from) / file.code.size();

@@ -14,7 +14,7 @@ const TEXT_TOKENS: u64 = 8_192;
 /// Tokens on one page of rows.
 const ROW_TOKENS: u64 = 2_048;
 
-/// Returns a part of a row from byte `from` on, which is where the previous page ended. Reads from storage, so it must run on a worker.
+/// Returns a page of a part of a row, from byte `from` on, where the previous page ended. Reads from storage, so it must run on a worker.
 pub fn page(set: &TokenSet, row: &BrowseSample, part: usize, from: u64, cancel: &Cancel) -> PartPreview {
     let name = row.parts.get(part).map_or("", |part| &*part.name);
     let mut out = PartPreview {
@@ -38,7 +38,7 @@ fn fill(set: &TokenSet, row: &BrowseSample, is_rows: bool, from: u64, out: &mut 
     let extent = file.extent(row.byte_size);
     let total = extent / size;
     let most = if is_rows { ROW_TOKENS } else { TEXT_TOKENS };
-    // Pages begin at whole tokens, whatever offset is requested.
+    // A page begins at a whole token, whatever offset is requested.
     let first = (from / size).min(total);
     let shown = (total - first).min(most);
     let limit = usize::try_from(shown * size).unwrap_or(0);
@@ -54,7 +54,7 @@ fn fill(set: &TokenSet, row: &BrowseSample, is_rows: bool, from: u64, out: &mut 
     let is_tail = set.window.is_some_and(|window| total < window.block);
     let run = TokenRun { ids: &ids, first, masked: &masked, breaks: &breaks, waste_from: is_tail.then_some(0), pieces };
     if total > 0 {
-        // Without a vocabulary there is no text: the ids are shown instead.
+        // Without a vocabulary there is no text, so the ids are shown instead.
         let shown = if is_rows || pieces.is_none() { run.as_rows() } else { run.as_text() };
         out.body = Drawable::Tokens(Arc::new(shown));
     }
@@ -67,7 +67,7 @@ fn fill(set: &TokenSet, row: &BrowseSample, is_rows: bool, from: u64, out: &mut 
     Ok(())
 }
 
-/// Returns which of the shown tokens are not trained on.
+/// Returns which of the shown tokens are not used in training.
 fn masked(
     file: &TokenFile,
     row: &BrowseSample,
@@ -99,7 +99,7 @@ fn masked(
     }
 }
 
-/// Returns where documents begin within a row, with a description.
+/// Returns where documents begin in a row, with a description.
 fn breaks(
     set: &TokenSet,
     file: &TokenFile,
@@ -122,7 +122,7 @@ fn breaks(
         }
         return Ok(breaks);
     }
-    // Samples of a fixed size do not record where documents end: their end token does.
+    // Samples of a fixed size do not record the ends of documents, so these are found by the end token.
     let is_sample = matches!(file.table, super::file::Table::Rows(..)) && row.byte_size > 0;
     let is_end = |id: &i128| {
         let id = u32::try_from(*id).ok();
@@ -156,7 +156,7 @@ fn facts(
     masked: &[bool],
     out: &mut PartPreview,
 ) {
-    // When masks follow the tokens of each sample, an offset in the file is not a number of tokens.
+    // If masks follow the tokens of each sample, an offset in the file cannot be converted to a number of tokens.
     if !matches!(file.loss, Some(LossMask::AfterTokens(_))) {
         let span = format!("{} to {}", grouped(start), grouped(start + total));
         out.facts.push(("tokens of the file".into(), format!("{span} of {}", grouped(file.tokens()))));

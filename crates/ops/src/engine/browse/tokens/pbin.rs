@@ -1,4 +1,4 @@
-//! A `.pbin`, or a folder of them (docs/formats/modalities.md §3): the index is read in the background and kept packed.
+//! A `.pbin`, or a folder of them (docs/formats/modalities.md §3). The index is read in the background and held in memory in packed form.
 
 use super::file::{Table, TokenFile};
 use super::{DocumentWalk, Listing, TokenBrowser};
@@ -25,7 +25,7 @@ impl TokenBrowser for PackedFileBrowser {
     }
 }
 
-/// Lists a folder of `.pbin` files. One that cannot be read is reported in its group: the others can still be viewed.
+/// Lists a folder of `.pbin` files. A file that cannot be read is reported in its group, so that the other files can still be viewed.
 pub struct PackedFolderBrowser;
 
 impl TokenBrowser for PackedFolderBrowser {
@@ -62,7 +62,7 @@ fn file(path: &Path, group: u32, listing: &mut Listing<'_>) -> Outcome<TokenFile
     })
 }
 
-/// Returns a file without rows, with the reason.
+/// Returns a file without rows, with the reason why it cannot be read.
 fn unreadable(path: &Path, failure: Failure) -> TokenFile {
     TokenFile {
         name: Arc::from(""),
@@ -78,7 +78,7 @@ fn unreadable(path: &Path, failure: Failure) -> TokenFile {
     }
 }
 
-/// Reads the index. The file is opened again, so that only one of many files of a folder is open at a time.
+/// Returns a walk that reads the index. It opens the file again, so that only one of the many files of a folder is open at a time.
 fn walk(path: &Path) -> DocumentWalk {
     let path = path.to_owned();
     Box::new(move |take| {

@@ -6,12 +6,12 @@ use gristmill_core::{Cancel, Outcome};
 use gristmill_data::preview::tokens::TokenSpellings as _;
 use std::collections::HashMap;
 
-/// The most bytes of one row that are searched.
+/// Limit of the bytes of one row that are searched.
 const MAX_BYTES: usize = 64 << 20;
-/// The most token texts that are cached.
+/// Limit of cached token texts.
 const MAX_PIECES: usize = 1 << 20;
 
-/// Searches for a query. Numbers separated by spaces (`464 2068`) are ids; everything else is text, where there is a vocabulary. A row that
+/// Searches for a query. Numbers separated by spaces (`464 2068`) are ids; any other query is text, if there is a vocabulary. A row that
 /// cannot be read is skipped.
 pub(super) fn run(
     set: &TokenSet,

@@ -1,4 +1,4 @@
-//! Browses packed tokens that the frameworks' own tools made.
+//! Browses packed tokens made by the tools of the frameworks.
 
 use super::*;
 use gristmill_data::preview::{Drawable, PartPreview};
@@ -40,7 +40,7 @@ fn text_of(preview: &PartPreview) -> String {
     }
 }
 
-/// The test cases of Modalities use a different tokenizer.
+/// View options for the test cases of Modalities, which use a different tokenizer.
 fn of_modalities() -> TokenView {
     TokenView { tokenizer: Some(golden("modalities/tokenizers/bpe1k").display().to_string()), ..TokenView::default() }
 }
@@ -227,7 +227,7 @@ fn texts(path: &Path) -> Vec<String> {
     read.lines().filter_map(text).collect()
 }
 
-/// Removes the symbols for line breaks from shown text.
+/// Removes the symbols for line breaks from displayed text.
 fn plain(shown: &str) -> String {
     shown.replace('↵', "")
 }

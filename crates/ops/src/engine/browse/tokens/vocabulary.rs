@@ -20,7 +20,7 @@ impl Vocabulary {
         Ok(Self { name: named.to_owned(), tokenizer, special })
     }
 
-    /// Returns the name that it was loaded by.
+    /// Returns the name or path from which it was loaded.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -30,12 +30,12 @@ impl Vocabulary {
         self.tokenizer.id_of(token)
     }
 
-    /// Whether the text of each token ends with a space that the text of the last one does not have.
+    /// Whether the text of each token except the last ends with a space.
     pub fn separates_tokens(&self) -> bool {
         self.tokenizer.facts().kind == TokenizerKind::Numbers
     }
 
-    /// Whether a token usually ends documents, by its spelling.
+    /// Whether a token ends documents, judging by its spelling.
     pub fn ends_documents(&self, id: u32) -> bool {
         const USUAL: [&str; 7] =
             ["<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>", "<|eos|>", "<|im_end|>", "[SEP]"];

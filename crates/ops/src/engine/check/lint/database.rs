@@ -1,4 +1,4 @@
-//! Checks `index.sqlite`, opened as untrusted: its schema, its indexes, and rows that belong to no shard.
+//! Checks `index.sqlite`, which is opened as untrusted: its schema, its indexes, and rows that belong to no shard.
 
 use super::bad_file;
 use crate::engine::check::compare::REMAKE_HINT;
@@ -14,7 +14,7 @@ use gristmill_storage::read::read_whole;
 /// The indexes that lookups by name need.
 const INDEXES: [&str; 3] = ["idx_samples_by_tar_and_idx", "idx_sample_parts_seq", "idx_sample_parts_full"];
 
-/// Checks the database as a whole, including SQLite's own check of every page. A damaged database counts as absent from then on, so that
+/// Checks the database as a whole, including SQLite's own check of every page. After that, a damaged database is treated as absent, so that
 /// the shards are still compared with the remaining files.
 pub(in crate::engine::check) fn check(prepared: &mut PreparedDataset, handles: &Handles<'_>) -> Outcome<()> {
     let usable = check_database(prepared, handles)?;
@@ -144,7 +144,7 @@ fn has_rows(tables: &Tables) -> Outcome<bool> {
     tables.connection().query_row(sql, [], |row| row.get(0)).map_err(plain)
 }
 
-/// Checks the UUID: caches and joins accept any UUID, and a missing one is reported.
+/// Checks the UUID. Caches and joins accept any UUID; a missing one is reported.
 fn uuid(prepared: &PreparedDataset, tables: &Tables, handles: &Handles<'_>) -> Outcome<()> {
     let path = layout::in_nv_meta(&prepared.root, layout::INDEX_UUID);
     let (kind, message) = match read_whole(&path, 4096)? {

@@ -1,4 +1,4 @@
-//! Compares the files on disk with those that the index lists: new or missing shards, leftover files.
+//! Compares the files on disk with the index: finds new and missing shards, and leftover files.
 
 use super::bad_file;
 use crate::engine::check::PreparedDataset;
@@ -15,7 +15,7 @@ use gristmill_storage::run_folder::RunFolder;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-/// Shards that are named individually; more are counted.
+/// Limit of shards that are named individually; further shards are counted.
 const MAX_NAMED_SHARDS: usize = 20;
 
 pub(in crate::engine::check) fn check(prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<()> {
@@ -71,14 +71,14 @@ fn recorded_plan(prepared: &PreparedDataset) -> Option<PreparePlan> {
     crate::engine::plan::file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()
 }
 
-/// Returns the finding for a `.tgz` next to an indexed `.tar`; none is reported when the `.tar` was unpacked from it.
+/// Returns the finding for a `.tgz` next to an indexed `.tar` that was not unpacked from it.
 fn with_its_tar(root: &Path, name: &str) -> Problem {
     let message = "not in the index: its .tar is next to it, and both would have the same .tar.idx";
     Problem::problem(ProblemKind::IndexNameCollision, Subject::shard(name), message)
         .with_hint(hint_for(root, "remove one of the two, or rename one and run gristmill prepare PATH --update"))
 }
 
-/// Reports index files without a shard, temporary files, and work of a run that no longer exists.
+/// Reports index files without a shard, temporary files, and work of a run that ended.
 fn report_leftovers(prepared: &PreparedDataset, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
     let expected: HashSet<String> = (0..prepared.shard_count())
         .filter_map(|id| prepared.entry(ShardId(id)))

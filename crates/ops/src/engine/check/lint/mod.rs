@@ -1,4 +1,4 @@
-//! `lint`: checks whether a prepared data set is sound: small files, database, splits, excludes, and every header at its index row.
+//! `lint`: checks a prepared data set: small files, database, splits, excludes, and the header at the offset in every index row.
 
 pub(super) mod database;
 pub(super) mod files;
@@ -25,11 +25,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct LintOptions {
     /// The dataset yaml, relative to `.nv-meta`.
     pub dataset_config: String,
-    /// Another file instead of `split.yaml`, relative to `.nv-meta`.
+    /// A file to use instead of `split.yaml`, relative to `.nv-meta`.
     pub split_config: Option<String>,
-    /// Read every header again (the longest step).
+    /// Whether every header is read again, which takes longest.
     pub headers: bool,
-    /// Decode every picture that has a media row.
+    /// Whether every picture with a media row is decoded.
     pub decode: bool,
 }
 
@@ -39,9 +39,9 @@ impl Default for LintOptions {
     }
 }
 
-/// The data that shards are checked against; cheap to share between threads.
+/// The data against which shards are checked; cheap to share between threads.
 pub struct LintContext {
-    /// The data set.
+    /// The data set that is checked.
     pub prepared: PreparedDataset,
     fields: FieldParts,
     /// The excluded keys of each shard.
@@ -50,17 +50,17 @@ pub struct LintContext {
     trained: HashSet<String>,
     /// Whether the rows can be read in order without sorting.
     rows_are_indexed: bool,
-    /// The keys of all shards; `None` where the tables keep keys unique.
+    /// The keys of all shards; `None` if the tables guarantee that keys are unique.
     keys: Option<KeySpools>,
     headers: bool,
     media: Depth,
-    /// Number of shards whose time differs from the recorded one although their size and headers agree with the index.
+    /// Number of shards whose modification time differs from the recorded one although their size and headers match the index.
     retimed: AtomicU64,
 }
 
-/// Checks a whole data set, one shard after the other. Findings are reported to the handles; a data set that is not prepared is a failure.
+/// Checks a whole data set, one shard after the other. Findings are reported to the handles. Fails if the data set is not prepared.
 ///
-/// With several threads: [`begin`], then [`lint_shard`] for each shard in any order, then [`finish`].
+/// A caller with several threads calls [`begin`], then [`lint_shard`] for each shard in any order, then [`finish`].
 pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let context = begin(root, options, handles)?;
     let prepared = &context.prepared;
@@ -73,7 +73,7 @@ pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcom
     Ok(checked)
 }
 
-/// Reports what concerns several shards together; must be called after all of them were checked.
+/// Reports findings that concern several shards together. Must be called after all of them were checked.
 pub fn finish(context: &LintContext, handles: &Handles<'_>) -> Outcome<()> {
     if let Some(keys) = &context.keys {
         keys.finish(&context.prepared, handles)?;
@@ -94,7 +94,7 @@ pub fn finish(context: &LintContext, handles: &Handles<'_>) -> Outcome<()> {
     )))
 }
 
-/// Checks everything but the single shards: small files, splits, excludes, database, leftover files.
+/// Checks everything except the shards: small files, splits, excludes, database, leftover files.
 pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<LintContext> {
     let mut prepared = PreparedDataset::open_with(root, options.split_config.as_deref())?;
     let problems = handles.problems;
@@ -119,7 +119,7 @@ pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outco
     })
 }
 
-/// Checks one shard: the unit of work. A shard that is missing or unreadable is a finding, not a failure.
+/// Checks one shard, which is a unit of work. A shard that is missing or unreadable is a finding, not a failure.
 pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let Some((name, _)) = context.prepared.entry(id) else { return Ok(CheckCounts::default()) };
     super::verify::one_shard(name, handles, |handles| {
@@ -129,7 +129,7 @@ pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> 
     })
 }
 
-/// Reports an interrupted publish, which the next writing command completes.
+/// Reports an interrupted publication, which the next writing command completes.
 pub(super) fn interrupted(prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<()> {
     let Some(files) = &prepared.pending else { return Ok(()) };
     let own = RunFolder::for_webdataset(&prepared.root);

@@ -54,7 +54,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
                 .with_hint(fetch_hint(&prepared.root, name)),
         )?;
     }
-    // Where only the time differs, the headers show whether the shard was replaced.
+    // If only the time differs, the headers show whether the shard was replaced.
     let is_retimed = matches!(change, IndexedChange::Time | IndexedChange::NewerThanIndex);
     if !context.headers && !is_retimed {
         handles.progress.add(1, 0);
@@ -74,7 +74,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
     Ok(checked)
 }
 
-/// Whether every header of a shard is at the offset in the index; content is not compared.
+/// Whether every header of a shard is at the offset in the index. Content is not compared.
 pub fn has_same_headers(prepared: &PreparedDataset, id: ShardId, cancel: &Cancel) -> Outcome<bool> {
     let Some((name, _)) = prepared.entry(id) else { return Ok(false) };
     let shard = prepared.shard(id)?;
@@ -128,7 +128,7 @@ pub(in crate::engine::check) fn empty(name: &str, count: u64, problems: &dyn Pro
     problems.report(Problem::note(ProblemKind::EmptyShard, Subject::shard(name), "this shard has no samples"))
 }
 
-/// How a shard that changed is indexed.
+/// Hint for a shard that has changed.
 pub(in crate::engine::check) const UPDATE_HINT: &str = "gristmill prepare PATH --update indexes it again";
 
 fn fetch_hint(root: &Path, shard: &str) -> String {
@@ -149,7 +149,7 @@ fn rows(context: &LintContext, id: ShardId, shard: &Shard, handles: &Handles<'_>
     Ok(checked)
 }
 
-/// Compares every header with its row: from row to row where that suffices, otherwise by a scan.
+/// Compares every header with its row: from row to row if possible, otherwise by a scan.
 fn walk(
     (prepared, rows_are_indexed): (&PreparedDataset, bool),
     id: ShardId,
@@ -171,12 +171,12 @@ fn walk(
     compare_shard(prepared, id, shard, watch, keys, handles)
 }
 
-/// How a shard differs from its state when it was indexed.
+/// The difference between a shard and its state when it was indexed.
 enum IndexedChange {
     None,
     /// Its size differs; the text describes how.
     Size(String),
-    /// Only its time differs, as in a copy that does not keep times.
+    /// Only its time differs, as in a copy that does not preserve times.
     Time,
     /// Its state is not recorded, and it is newer than its index.
     NewerThanIndex,
@@ -198,7 +198,7 @@ fn change_of(prepared: &PreparedDataset, shard: &Shard) -> IndexedChange {
     }
 }
 
-/// Checks that `.tar.idx` exists, has one word more than there are samples, and never descends; returns its last word.
+/// Checks that `.tar.idx` exists, has one word more than there are samples, and never descends. Returns its last word.
 pub(in crate::engine::check) fn index_length(
     prepared: &PreparedDataset,
     id: ShardId,

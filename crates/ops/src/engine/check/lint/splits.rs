@@ -13,7 +13,7 @@ use gristmill_storage::location::hint_for;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-/// Names that are reported individually; more are counted.
+/// Limit of names that are reported individually; further names are counted.
 const MAX_NAMED: usize = 5;
 
 /// The effect of the splits on the shards.
@@ -75,7 +75,7 @@ pub(in crate::engine::check) fn check(prepared: &PreparedDataset, problems: &dyn
     Ok(Splits { excluded_keys, trained })
 }
 
-/// Reports shards that are not in the index: the loader does not start.
+/// Reports shards that are not in the index, which prevent the loader from starting.
 fn unknown(
     root: &Path,
     (split, shards): (&str, &[String]),
@@ -104,7 +104,7 @@ fn unknown(
 
 type ExcludedNames<'i> = (HashSet<&'i str>, HashMap<String, HashSet<String>>);
 
-/// Returns excluded shards, and excluded keys per shard. Items that name no shard match nothing.
+/// Returns the excluded shards, and the excluded keys of each shard. An item that names no shard has no effect.
 fn excludes<'i>(items: &'i [String], names: &HashSet<&str>, problems: &dyn ProblemSink) -> Outcome<ExcludedNames<'i>> {
     let mut shards = HashSet::new();
     let mut keys: HashMap<String, HashSet<String>> = HashMap::new();
@@ -164,7 +164,7 @@ fn shared(splits: &[(String, Vec<String>)], problems: &dyn ProblemSink) -> Outco
     Ok(())
 }
 
-/// Reports fields that the class does not have, and fields that it needs but are missing.
+/// Reports fields that the class does not have, and required fields that are missing.
 pub(super) fn check_fields(yaml: &DatasetYaml, file: &str, problems: &dyn ProblemSink) -> Outcome<()> {
     let SampleSource::FieldMap(fields) = &yaml.source else { return Ok(()) };
     for field in fields {

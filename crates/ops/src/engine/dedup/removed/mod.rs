@@ -35,20 +35,20 @@ use std::path::{Path, PathBuf};
 pub const MAGIC: [u8; 8] = *b"gmranges";
 /// Size of a row of the table in bytes.
 pub const ROW_BYTES: usize = 32;
-/// The version of the layout that is written, and the only one that is read.
+/// Version of the file format that is written, and the only one that is read.
 const VERSION: u32 = 1;
-/// The most ancestor folders of a file in which the folder of a result is searched for.
+/// Limit of ancestor folders of a file that are searched for the folder of a result.
 const MAX_ANCESTORS: usize = 32;
 
-/// The description of the run whose ranges are stored.
+/// The files of a set, its passages, and the options of the run whose ranges are stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Directory {
     version: u32,
-    /// The field that holds the text.
+    /// The field that contains the text.
     pub text_key: String,
-    /// The least length of a repeat in bytes.
+    /// The minimum length of a repeat in bytes.
     pub min_length: u64,
-    /// Whether the first copy is kept.
+    /// Which copy of a repeat is kept.
     pub keep: Keep,
     /// Whether the ranges were removed or listed.
     pub mode: Mode,
@@ -56,7 +56,7 @@ pub struct Directory {
     pub earlier: Vec<Source>,
     /// The files of the set, in their order.
     pub files: Vec<RangesOfFile>,
-    /// The passages that repeat most, those that account for most bytes first.
+    /// The most repeated passages, in descending order of their repeated bytes.
     pub passages: Vec<KnownPassage>,
 }
 
@@ -75,7 +75,7 @@ pub struct Source {
     pub name: String,
     /// The path of the file.
     pub path: PathBuf,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// Time of the last change in nanoseconds since 1970.
     pub modified_ns: i64,
@@ -84,22 +84,22 @@ pub struct Source {
 /// A file of the set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangesOfFile {
-    /// The file.
+    /// The file and its state when it was read.
     pub source: Source,
     /// Bytes of text in the file.
     pub text_bytes: u64,
-    /// Bytes of text in ranges, cut to whole characters.
+    /// Bytes of text in ranges, after they are shrunk to whole characters.
     pub removed_bytes: u64,
-    /// Offset of the file's section in bytes.
+    /// Offset of the section of the file in bytes.
     pub at: u64,
-    /// The file's section.
+    /// The size of the section of the file.
     pub section: SectionFacts,
 }
 
 /// A passage that repeats.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownPassage {
-    /// The file of the set in which one occurrence is known; `None` when none is, in which case the position is 0.
+    /// The file of the set with a known occurrence; `None` if no occurrence is known, in which case the position is 0.
     pub file: Option<usize>,
     /// Offset of the line in that file in bytes.
     pub start: u64,
@@ -107,7 +107,7 @@ pub struct KnownPassage {
     pub line: u64,
     /// Offset in the text of the document in bytes.
     pub offset: u64,
-    /// The least length in bytes.
+    /// The minimum length of the passage in bytes.
     pub length: u64,
     /// Number of occurrences.
     pub count: u64,
@@ -115,8 +115,8 @@ pub struct KnownPassage {
     pub text: String,
 }
 
-/// Returns the ranges of the run that made a folder, or the folder that contains a file or folder, if they exist; with the name of `path`
-/// relative to that folder.
+/// Finds the ranges of the run that wrote `path`: those of `path` itself, or of its nearest ancestor folder that has any. Returns the file
+/// of ranges, and `path` relative to that folder.
 pub fn companion(path: &Path) -> Option<(PathBuf, String)> {
     let path = files::absolute(path).ok()?;
     path.ancestors().take(MAX_ANCESTORS).find_map(|folder| {

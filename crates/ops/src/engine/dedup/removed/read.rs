@@ -1,4 +1,4 @@
-//! Reads ranges: the directory at once, documents on demand.
+//! Reads ranges: the directory when the file is opened, documents on demand.
 
 use super::{Directory, RangesOfFile, SectionFacts, Source, MAGIC, ROW_BYTES, VERSION};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -6,7 +6,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::ops::Range;
 use std::path::Path;
 
-/// The longest directory, and the longest block, that are read, in bytes.
+/// Limit of the size of the directory, and of the size of a block, in bytes.
 const MAX_DIRECTORY_BYTES: u64 = 256 << 20;
 const MAX_BLOCK_BYTES: u32 = 64 << 20;
 
@@ -17,16 +17,16 @@ pub struct Document {
     pub number: u64,
     /// Position of the file in the set.
     pub file: usize,
-    /// Offset of the line in the unpacked file in bytes.
+    /// Offset of the line in the uncompressed file in bytes.
     pub start: u64,
     /// Number of the line, counted from 0.
     pub line: u64,
-    /// Ranges in bytes of the text, in order; they may cut characters.
+    /// Ranges in bytes of the text, in order; their ends may be inside characters.
     pub ranges: Vec<Range<u64>>,
 }
 
 impl Document {
-    /// Returns the bytes in the ranges.
+    /// Returns the total length of the ranges in bytes.
     pub fn removed(&self) -> u64 {
         self.ranges.iter().map(|range| range.end - range.start).sum()
     }
@@ -37,7 +37,7 @@ impl Document {
 pub struct RemovedRanges {
     file: ReadFile,
     directory: Directory,
-    /// The number of documents before each file, then the total.
+    /// Number of documents before each file, followed by the total.
     before: Vec<u64>,
 }
 
@@ -56,7 +56,7 @@ impl RemovedRanges {
     ///
     /// # Errors
     ///
-    /// Where the file cannot be read, or is not a file of ranges.
+    /// The file cannot be read, or is not a file of ranges.
     pub fn open(path: &Path) -> Outcome<Self> {
         let file = open_read(path)?;
         let mut removed =
@@ -112,7 +112,7 @@ impl RemovedRanges {
         self.len() == 0
     }
 
-    /// Returns the number of the first document with ranges of a file, or of the next file that has one.
+    /// Returns the number of the first document with ranges of a file; if it has none, of the next file that has some.
     pub fn first_of(&self, file: usize) -> u64 {
         self.before.get(file).copied().unwrap_or_else(|| self.len())
     }
@@ -126,7 +126,7 @@ impl RemovedRanges {
         }
     }
 
-    /// Returns the bytes of text, and of those in ranges.
+    /// Returns the bytes of the text, and the bytes in ranges.
     pub fn totals(&self) -> (u64, u64) {
         let add = |(text, removed): (u64, u64), file: &RangesOfFile| {
             (text.saturating_add(file.text_bytes), removed.saturating_add(file.removed_bytes))
@@ -183,7 +183,7 @@ impl RemovedRanges {
         Ok(documents)
     }
 
-    /// Returns `count` documents of all files from a number on, fewer at the end.
+    /// Returns `count` documents of all files from number `from` on, fewer at the end.
     pub fn documents(&self, from: u64, count: usize) -> Outcome<Vec<Document>> {
         let mut found: Vec<Document> = Vec::new();
         let mut next = from;
@@ -205,7 +205,7 @@ impl RemovedRanges {
         Ok(found)
     }
 
-    /// Returns the document of a file of the set whose line begins at this byte, if it has ranges.
+    /// Returns the document of a file of the set whose line begins at offset `start`, if it has ranges.
     pub fn find(&self, number: usize, start: u64) -> Outcome<Option<Document>> {
         let Some(file) = self.directory.files.get(number) else { return Ok(None) };
         let Some(block) = self.last_block(file, |block| block.start <= start)? else { return Ok(None) };
@@ -217,7 +217,7 @@ fn number_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Decodes a number of 7 bits to a byte.
+/// Decodes a variable-length number with 7 bits per byte.
 fn decode_varint(rest: &mut &[u8]) -> Option<u64> {
     let (mut number, mut shift) = (0_u64, 0);
     loop {
@@ -235,7 +235,7 @@ fn decode_varint(rest: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// Decodes the next document of a block: returns its ranges, and advances `start` and `line` to it.
+/// Decodes the next document of a block. Returns its ranges, and advances `start` and `line` to it.
 fn next_document(rest: &mut &[u8], start: &mut u64, line: &mut u64) -> Option<Vec<Range<u64>>> {
     *start = start.checked_add(decode_varint(rest)?)?;
     *line = line.checked_add(decode_varint(rest)?)?;

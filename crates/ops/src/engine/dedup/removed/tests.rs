@@ -7,10 +7,10 @@ use gristmill_storage::read::stamp_at;
 use proptest::prelude::*;
 use std::sync::atomic::AtomicU64;
 
-/// A document to be gathered: distance of its line to the one before, distance of the line numbers, and its ranges.
+/// A document to be written: distance of its line from the previous one, distance of the line numbers, and its ranges.
 type DocumentSpec = (u64, u64, Vec<(u64, u64)>);
 
-/// Writes files of these documents, gathered in groups of `piece`, and reads them.
+/// Writes files of these documents in groups of `piece`, and reads them again.
 fn written(files: &[Vec<DocumentSpec>], piece: usize) -> (tempfile::TempDir, Vec<Document>) {
     let folder = tempfile::tempdir().unwrap();
     let mut bytes = MAGIC.to_vec();
@@ -136,7 +136,7 @@ fn the_first_place_is_found_in_the_order_of_files_and_never_after_the_document()
         std::fs::write(&path, lines).unwrap();
         source(&path)
     };
-    // The last one is longer than a held line, so that it is read in pieces.
+    // The long line exceeds the line buffer, so it is read in pieces.
     let long = "y".repeat(9 << 20) + "the passage" + &"z".repeat(1 << 20);
     let earlier = write("e.jsonl", &["nothing".to_owned(), "ä the passage here".to_owned()]);
     let own = write("a.jsonl", &["other".to_owned(), long, "the passage".to_owned()]);

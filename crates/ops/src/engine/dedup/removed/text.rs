@@ -9,13 +9,13 @@ use memchr::memmem::Finder;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The longest document that is shown, in bytes.
+/// Maximum size of a document that is shown, in bytes.
 const MAX_DOCUMENT_BYTES: usize = 64 << 20;
 
 /// A document prepared for display.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Position among all documents with ranges; `None` when it has none.
+    /// Position among all documents with ranges; `None` if it has no ranges.
     pub number: Option<u64>,
     /// Position of the file in the earlier set followed by the set.
     pub source: usize,
@@ -23,14 +23,14 @@ pub struct Page {
     pub start: u64,
     /// Number of the line, counted from 0.
     pub line: u64,
-    /// The text; raw.
+    /// Text of the document; raw.
     pub text: String,
-    /// The ranges, cut to whole characters.
+    /// The ranges, shrunk to whole characters.
     pub ranges: Vec<Range<usize>>,
 }
 
 impl Source {
-    /// Opens the file for reading; refused when it is not the one that the run read.
+    /// Opens the file for reading. Refuses a file that has changed since the run.
     fn open(&self) -> Outcome<TextFile> {
         let refuse = |why: &str| {
             Failure::data("showing what a run removed", why.to_owned())
@@ -49,11 +49,11 @@ impl Source {
     }
 }
 
-/// Returns the text of the document whose line begins at this byte of a file that a run read.
+/// Returns the text of the document whose line begins at offset `start` of a file that a run read.
 ///
 /// # Errors
 ///
-/// Where the file has changed since, or the document is longer than 64 MiB; when it is cancelled.
+/// The file has changed since the run, the document is longer than 64 MiB, or the work is cancelled.
 pub fn read_text(source: &Source, text_key: &str, start: u64, line: u64, cancel: &Cancel) -> Outcome<String> {
     let file = source.open()?;
     let from = Position { offset: start, line };
@@ -86,7 +86,7 @@ impl RemovedRanges {
         self.page_of(source, document.start, document.line, Some(document), cancel).map(Some)
     }
 
-    /// Returns the document of a file whose line begins at this byte, with its ranges if it has some.
+    /// Returns the document of a file whose line begins at offset `start`, with its ranges if it has some.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl RemovedRanges {
         Ok(Page { number, source, start, line, text, ranges })
     }
 
-    /// Returns the most bytes on disk that must be read to reach a document.
+    /// Returns an upper bound of the bytes on disk that must be read to reach a document.
     pub fn bytes_until(&self, source: usize, start: u64) -> u64 {
         let whole: u64 = (0..source).filter_map(|number| self.source(number)).map(|source| source.bytes).sum();
         let last = self.source(source).map_or(0, |source| source.bytes.min(start));
@@ -128,9 +128,9 @@ impl RemovedRanges {
 /// A search for the first occurrence of a passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
-    /// The text that is searched for: the text of a window.
+    /// The text to search for: the text of a window.
     pub passage: String,
-    /// The last document that is searched: its file, and the offset of its line.
+    /// The last document to search: its file, and the offset of its line.
     pub until: (usize, u64),
 }
 
@@ -148,12 +148,12 @@ pub struct FirstCopy {
 }
 
 impl Search {
-    /// Reads the documents in order until one contains the passage; `None` where none does. `read` counts bytes on disk. Takes memory for
-    /// one piece of text and the passage.
+    /// Reads the documents in order until one contains the passage; returns `None` if none does. `read` counts bytes on disk. Holds one
+    /// piece of text and the passage in memory.
     ///
     /// # Errors
     ///
-    /// Where a file has changed since the run; when it is cancelled.
+    /// A file has changed since the run, or the work is cancelled.
     pub fn run(&self, removed: &RemovedRanges, read: &AtomicU64, cancel: &Cancel) -> Outcome<Option<FirstCopy>> {
         let finder = Finder::new(self.passage.as_bytes());
         let kept = self.passage.len().saturating_sub(1);
@@ -182,7 +182,7 @@ impl Search {
                         return Ok(());
                     }
                     if window.is_empty() {
-                        // The piece is nearly always the whole document: it need not be copied.
+                        // The piece is nearly always the whole document, which need not be copied.
                         found = finder.find(piece.as_bytes()).map(|at| base + at as u64);
                     }
                     let over = piece.len().saturating_sub(kept);

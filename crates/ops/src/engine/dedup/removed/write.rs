@@ -5,21 +5,21 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_data::formats::bsade::Range;
 use serde::{Deserialize, Serialize};
 
-/// The size in bytes at which a block ends, after the document that reaches it.
+/// Size at which a block ends, in bytes: after the document that reaches it.
 const BLOCK_BYTES: usize = 4 << 10;
 
-/// Finished and growing blocks.
+/// Finished blocks, and the block that is being filled.
 #[derive(Debug, Default)]
 pub struct RangeBlocks {
     bytes: Vec<u8>,
-    /// For each block: offset in `bytes`, offset of the line of its first document, number of its documents.
+    /// For each block: offset in `bytes`, offset of the line of its first document, number of documents.
     blocks: Vec<(usize, u64, u32)>,
     /// Offset and number of the line of the last document.
     last: (u64, u64),
 }
 
 impl RangeBlocks {
-    /// Adds a document with ranges, in order: offset of its line, number of the line from 0, and the ranges.
+    /// Adds the next document with ranges: offset of its line, line number counted from 0, and the ranges.
     pub fn add(&mut self, start: u64, line: u64, ranges: &[Range]) {
         let is_full = self.blocks.last().is_none_or(|last| self.bytes.len() - last.0 >= BLOCK_BYTES);
         if is_full {
@@ -41,18 +41,18 @@ impl RangeBlocks {
         }
     }
 
-    /// Whether no block is gathered.
+    /// Whether there are no blocks.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Returns the number of gathered bytes.
+    /// Returns the size of the blocks in bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 }
 
-/// Encodes a number, 7 bits to a byte.
+/// Encodes a variable-length number with 7 bits per byte.
 fn push_varint(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -79,7 +79,7 @@ impl SectionFacts {
     }
 }
 
-/// The section of one file while it is written. Its table is held in memory: 32 bytes for each 4 KiB.
+/// The section of one file while it is written. Its table is held in memory: 32 bytes per 4 KiB of blocks.
 #[derive(Debug, Default)]
 pub struct Section {
     facts: SectionFacts,
@@ -87,7 +87,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// Adds blocks and returns the bytes to write; `gathered` is emptied.
+    /// Adds blocks and returns the bytes to write. Empties `gathered`.
     pub fn add(&mut self, gathered: &mut RangeBlocks) -> Vec<u8> {
         let gathered = std::mem::take(gathered);
         let ends = gathered.blocks.iter().skip(1).map(|block| block.0).chain([gathered.bytes.len()]);
@@ -95,7 +95,7 @@ impl Section {
             for number in [self.facts.block_bytes + at as u64, self.facts.documents, start] {
                 self.table.extend_from_slice(&number.to_le_bytes());
             }
-            // A block exceeds its size by the ranges of at most one document.
+            // A block exceeds its target size by the ranges of at most one document.
             let len = u32::try_from(end - at).unwrap_or(u32::MAX);
             self.table.extend_from_slice(&len.to_le_bytes());
             self.table.extend_from_slice(&documents.to_le_bytes());
@@ -106,7 +106,7 @@ impl Section {
         gathered.bytes
     }
 
-    /// Ends the section: returns the last bytes to write, and the section's size.
+    /// Ends the section. Returns the last bytes to write, and the section's size.
     pub fn end(&mut self) -> (Vec<u8>, SectionFacts) {
         let Self { facts, table } = std::mem::take(self);
         (table, facts)

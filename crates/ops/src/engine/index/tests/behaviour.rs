@@ -1,10 +1,10 @@
-//! Tests of single behaviours.
+//! Tests of individual behaviours.
 
 use super::*;
 use gristmill_core::{DuplicateKeys, ExitClass};
 use rustix::io::Errno;
 
-/// `count` samples of three parts each; keys descend when `reverse`.
+/// Returns `count` samples of three parts each. Keys descend if `reverse` is set.
 fn many(prefix: &str, count: usize, reverse: bool) -> Vec<ModelSample> {
     let one = |i: usize| sample(&format!("{prefix}{i:06}"), &[("jpg", 900), ("txt", 20), ("json", 0)]);
     if reverse {
@@ -191,7 +191,7 @@ fn refuses_changed_spool_without_panic() {
                 let mut bytes = good.clone();
                 bytes[at] = bad;
                 put(&path, &bytes);
-                // Any outcome is accepted as long as it ends: a refusal, or rows that differ.
+                // Any outcome is accepted if the build terminates: a refusal, or rows that differ.
                 let _ = bench.build(std::slice::from_ref(&spool), &BuildOptions::default());
             }
         }
@@ -326,7 +326,7 @@ fn an_old_index_that_does_not_fit_the_offsets_is_not_used() {
         let old = OldIndex { database: &database, tar_file_id, tar_idx: &tar_idx };
         respool_unit(old, &shard, ShardId(0), &again, &RealFs, 1 << 20, &bench.cancel).unwrap()
     };
-    // The file name contains the shard's name, which the model lacks: only length and hash are compared.
+    // The file name contains the shard's name, which the model lacks, so only length and hash are compared.
     let rows = respool(&good, 0).unwrap().rows;
     assert_eq!((rows.bytes, rows.xxh3), (spool.rows.bytes, spool.rows.xxh3));
     let mut moved = good.clone();

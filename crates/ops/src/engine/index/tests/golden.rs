@@ -1,4 +1,4 @@
-//! Comparison with the reference program's own results.
+//! Compares results with those of the reference program.
 
 use super::*;
 use gristmill_data::source::discover::discover;
@@ -7,7 +7,7 @@ fn case(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/energon").join(name)
 }
 
-/// Returns the lines of a dump without the heading; quotes only surround cells with commas, which these cases do not have.
+/// Returns the lines of a dump without the heading. Quotes, which only surround cells with commas, do not occur in these cases.
 fn expected(case: &Path, table: &str) -> Vec<String> {
     let text = std::fs::read_to_string(case.join("expected/dump").join(format!("{table}.csv"))).unwrap();
     text.lines().skip(1).map(str::to_owned).collect()

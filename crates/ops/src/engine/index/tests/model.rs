@@ -1,4 +1,4 @@
-//! Arbitrary data sets against a naive model.
+//! Compares random data sets with a naive model.
 
 use super::*;
 

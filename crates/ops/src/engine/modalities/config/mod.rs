@@ -1,4 +1,4 @@
-//! The configuration of `pack_encoded_data`: YAML with references, read into a plan (docs/formats/modalities.md §4.1).
+//! The configuration of `pack_encoded_data`: YAML with references, which is converted to a plan (docs/formats/modalities.md §4.1).
 
 mod resolve;
 #[cfg(test)]
@@ -19,7 +19,7 @@ use gristmill_tokenizer::Tokenizer;
 use std::path::{Path, PathBuf};
 use tokenizer::TokenizerConfig;
 
-/// The name of the operation in error messages.
+/// Name of the operation in error messages.
 const ACTIVITY: &str = "reading the configuration";
 /// Maximum size of a configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
@@ -27,11 +27,11 @@ const MAX_CONFIG_BYTES: u64 = 16 << 20;
 /// The content of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackConfig {
-    /// The text, one document per line.
+    /// Path of the text, one document per line.
     pub source: PathBuf,
-    /// The packed file.
+    /// Path of the packed file.
     pub output: PathBuf,
-    /// The raw index of the text.
+    /// Path of the raw index of the text.
     pub index: PathBuf,
     /// Whether the configuration itself names the index.
     pub is_index_named: bool,
@@ -59,7 +59,7 @@ pub fn read_yaml(path: &Path) -> Outcome<Node> {
     })
 }
 
-/// Reads a configuration and resolves its references from the environment, the number of CPUs and the file's own path.
+/// Reads a configuration, and resolves its references with the environment, the number of CPUs and the path of the file.
 pub fn read(path: &Path) -> Outcome<PackConfig> {
     let tree = resolved(&read_yaml(path)?, &EnvVars::of(path))?;
     PackConfig::of(&tree).map_err(|failure| {
@@ -78,7 +78,7 @@ impl PackConfig {
         let named = settings.optional_text("index_path")?;
         let is_index_named = named.is_some();
         let index = named.map_or_else(|| raw_index::default_path(&source), Into::into);
-        // Only the number of lines affects the bytes, but all of these keys are required.
+        // Only the number of lines affects the output, but all of these keys are required.
         settings.count("raw_samples_queue_size")?;
         settings.count("processed_samples_queue_size")?;
         Ok(Self {
@@ -94,12 +94,12 @@ impl PackConfig {
         })
     }
 
-    /// Uses another tokenizer than the one that the configuration names: a path, or a name in the local hub cache.
+    /// Sets another tokenizer than the one in the configuration: a path, or a name in the local hub cache.
     pub fn use_tokenizer(&mut self, tokenizer: &str) {
         self.tokenizer.path = tokenizer.to_owned();
     }
 
-    /// Returns the plan that makes the same file. Reads the tokenizer's files, and fails if they do not fit the configuration.
+    /// Returns the plan that produces the same file. Reads the tokenizer's files, and fails if they do not match the configuration.
     pub fn plan(&self, compat: bool) -> Outcome<PackPlan> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let inputs = vec![text(&self.source)];
@@ -122,8 +122,8 @@ impl PackConfig {
     }
 }
 
-/// Uses the unknown token as the end of documents in a plan whose end token the tokenizer does not have, as the reference program does.
-/// Returns a note about it; `None` if the token exists, or there is no unknown token.
+/// Sets the unknown token as the end token of a plan if the tokenizer does not have its end token, as the reference program does. Returns a
+/// note on this; `None` if the token exists, or there is no unknown token.
 pub fn take_unknown_end(plan: &mut PackPlan) -> Outcome<Option<Problem>> {
     let Some(token) = plan.modalities.as_ref().and_then(|target| target.eod_token.clone()) else { return Ok(None) };
     let Some(id) = unknown_end(&Tokenizer::load_unproven(&plan.tokenizer)?, &token) else { return Ok(None) };
@@ -134,14 +134,14 @@ pub fn take_unknown_end(plan: &mut PackPlan) -> Outcome<Option<Problem>> {
     Ok(Some(unknown_end_note(&token, id)))
 }
 
-/// A map of the configuration, with its name for errors.
+/// A map of the configuration, with its name for error messages.
 pub(in crate::engine::modalities) struct Section<'a> {
     name: String,
     entries: &'a Node,
 }
 
 impl<'a> Section<'a> {
-    /// Returns the whole tree.
+    /// Returns the root of the configuration.
     pub(in crate::engine::modalities) fn root(tree: &'a Node) -> Self {
         Self { name: String::new(), entries: tree }
     }
@@ -156,7 +156,7 @@ impl<'a> Section<'a> {
         self.entries.as_map().unwrap_or_default()
     }
 
-    /// Returns the map under a key of this one.
+    /// Returns the map under a key of this map.
     pub(in crate::engine::modalities) fn section(&self, key: &str) -> Outcome<Self> {
         match self.get(key) {
             Some(entries @ Node::Map(_)) => Ok(Self { name: self.path(key), entries }),
@@ -165,7 +165,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns the value of a key; a null value counts as missing.
+    /// Returns the value of a key; `None` if it is missing or null.
     pub(in crate::engine::modalities) fn get(&self, key: &str) -> Option<&'a Node> {
         self.entries.get(key).filter(|value| **value != Node::Null)
     }
@@ -202,7 +202,7 @@ impl<'a> Section<'a> {
         self.optional_count(key)?.ok_or_else(|| self.missing(key))
     }
 
-    /// Returns a whole number from 1 up; anything else is refused.
+    /// Returns a whole number of at least 1; fails for any other value.
     pub(in crate::engine::modalities) fn optional_count(&self, key: &str) -> Outcome<Option<u64>> {
         match self.get(key) {
             None => Ok(None),

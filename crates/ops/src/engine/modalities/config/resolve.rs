@@ -7,33 +7,33 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_pycompat::Node;
 use std::path::{Path, PathBuf};
 
-/// Maximum depth of references to references.
+/// Maximum depth of nested references.
 const MAX_DEPTH: usize = 16;
-/// Maximum number of values visited in total: a few lines of references to references could otherwise exhaust any memory.
+/// Limit of visited values. Without it, a few lines of nested references could exhaust the memory.
 const MAX_STEPS: usize = 100_000;
 /// Maximum size of a composed text, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// The values outside the configuration that it can refer to.
+/// Values outside of the configuration to which it can refer.
 #[derive(Clone, Debug)]
 pub struct EnvVars {
     /// Number of CPUs.
     pub cpus: usize,
     /// Path of the configuration.
     pub file: PathBuf,
-    /// Reads a variable of the environment.
+    /// Function that returns a variable of the environment.
     pub variable: fn(&str) -> Option<String>,
 }
 
 impl EnvVars {
-    /// Returns the real values, for a file.
+    /// Returns the values of this process, for a configuration file.
     pub fn of(file: &Path) -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self { cpus, file: file.to_owned(), variable: |name| std::env::var(name).ok() }
     }
 }
 
-/// Returns the tree with every reference replaced by its target. A missing target or a cycle is a failure.
+/// Returns the tree with every reference replaced by its target. Fails if a target is missing or refers to itself.
 pub fn resolved(tree: &Node, surroundings: &EnvVars) -> Outcome<Node> {
     let mut resolver = Resolver { root: tree, surroundings, steps: 0, place: Vec::new() };
     resolver.node(tree, 0)
@@ -43,12 +43,12 @@ struct Resolver<'a> {
     root: &'a Node,
     surroundings: &'a EnvVars,
     steps: usize,
-    /// Keys that lead from the root to the current value.
+    /// Keys on the path from the root to the current value.
     place: Vec<String>,
 }
 
 impl Resolver<'_> {
-    /// Resolves a node. The depth is bounded by the limit of the YAML reader times the references.
+    /// Resolves a node. The depth is limited by the YAML reader and by the limit of nested references.
     fn node(&mut self, node: &Node, depth: usize) -> Outcome<Node> {
         self.step(depth)?;
         match node {
@@ -86,7 +86,7 @@ impl Resolver<'_> {
         resolved
     }
 
-    /// Resolves a text with references. A text that is a single reference becomes the target, of whatever kind.
+    /// Resolves a text with references. A text that is a single reference is replaced by the target, of any type.
     fn text(&mut self, text: &str, depth: usize) -> Outcome<Node> {
         self.step(depth)?;
         let mut out = String::new();
@@ -105,7 +105,7 @@ impl Resolver<'_> {
             let name = reference.get(2..end).unwrap_or_default().trim();
             let named;
             let name = if name.contains("${") {
-                // The name of the reference is resolved first.
+                // References inside the name are resolved first.
                 let inner = self.text(name, depth + 1)?;
                 named = printed(&inner).ok_or_else(|| not_text_failure(name, &inner))?;
                 named.trim()
@@ -135,7 +135,7 @@ impl Resolver<'_> {
                 let why = format!("it refers to '{name}', which does not exist");
                 return Err(failure(why).on(Subject::field(name)));
             };
-            // References relative to the target start there.
+            // Relative references in the target are relative to its own position.
             let here = std::mem::replace(&mut self.place, place.clone());
             let value = self.node(target, depth);
             self.place = here;
@@ -152,7 +152,7 @@ impl Resolver<'_> {
                     value.trim().parse().map_or(Node::Str(value), Node::Int)
                 }
                 Some(value) => Node::Str(value),
-                // N processes without a rank would all write the same file.
+                // Without a rank, all processes would write the same file.
                 None if matches!(name, "LOCAL_RANK" | "WORLD_SIZE" | "RANK") => {
                     return Err(failure(format!("the environment has no variable '{name}'")));
                 }
@@ -183,7 +183,7 @@ fn not_text_failure(name: &str, value: &Node) -> Failure {
     failure(format!("'{name}' is {}, which cannot be part of a text", value.describe()))
 }
 
-/// Returns the end of the reference at the start of a text; nested references end before it.
+/// Returns the end of the reference at the start of a text, after any nested references.
 fn end_of(reference: &str) -> Option<usize> {
     let bytes = reference.as_bytes();
     let mut open = 0_usize;
@@ -198,7 +198,8 @@ fn end_of(reference: &str) -> Option<usize> {
     None
 }
 
-/// Returns the keys of a name: `a.b[0]` from the root, or with leading dots: `.b` is next to the value at `place`, `..b` one level above.
+/// Returns the keys of a name: `a.b[0]` is relative to the root. A name with leading dots is relative to `place`: `.b` is a sibling of the
+/// value, `..b` is one level above.
 fn keys(name: &str, place: &[String]) -> Option<Vec<String>> {
     let plain = name.trim_start_matches('.');
     let up = name.len() - plain.len();
@@ -226,7 +227,7 @@ fn find<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {
     })
 }
 
-/// Formats a value inside a text, as Python prints it.
+/// Formats a value inside a text as Python prints it.
 fn printed(value: &Node) -> Option<String> {
     match value {
         Node::Null => Some("None".into()),

@@ -84,7 +84,7 @@ fn references_are_resolved_or_named() {
     }
 }
 
-/// Compares with the results of OmegaConf 2.3 for the same references.
+/// Compares the results with those of OmegaConf 2.3 for the same references.
 #[test]
 fn references_are_inside_of_each_other_and_next_to_what_they_refer_to() {
     let tree = "{b: 5, m: {x: 1, y: 2}, k: x, n: NAME, l: [1, 2], i: '1', deep: {u: '${..k}', s: '${.u}', t: '${m.${..k}}', l: [a, '${.0}']},

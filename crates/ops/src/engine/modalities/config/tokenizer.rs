@@ -1,4 +1,4 @@
-//! The tokenizer's part of a configuration: its files, and the maximum and minimum length of documents.
+//! The tokenizer's part of a configuration: its files, and the limits of the length of documents.
 
 use super::Section;
 use gristmill_core::{Outcome, Subject};
@@ -10,16 +10,16 @@ use std::path::Path;
 
 /// Maximum size of a `tokenizer_config.json`, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
-/// The key of the padding token.
+/// Key of the padding token.
 const PAD_TOKEN: &str = "pad_token";
-/// Keys of special tokens that hold one text each.
+/// Keys of special tokens with a single text as value.
 const ONE_TOKEN: [&str; 7] = ["bos_token", "eos_token", "unk_token", "sep_token", PAD_TOKEN, "cls_token", "mask_token"];
-/// The key of the list of further special tokens.
+/// Key of the list of additional special tokens.
 const ADDITIONAL: &str = "additional_special_tokens";
-/// Lengths from this value up mean that there is no limit.
+/// Value from which a length means that there is no limit.
 const NO_LIMIT: f64 = 1e20;
 
-/// The tokenizer, and its settings.
+/// The tokenizer and its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TokenizerConfig {
     pub(super) path: String,
@@ -27,7 +27,7 @@ pub(super) struct TokenizerConfig {
     truncation: bool,
     pads_to_length: bool,
     max_length: Option<u32>,
-    /// Special tokens by their keys, `pad_token` and so on.
+    /// Special tokens with their keys, such as `pad_token`.
     special_tokens: Vec<(String, Vec<String>)>,
 }
 
@@ -90,7 +90,7 @@ impl TokenizerConfig {
         Ok(Self { path, is_hf: true, truncation, pads_to_length, max_length, special_tokens })
     }
 
-    /// Returns all special tokens, each once.
+    /// Returns all special tokens without duplicates.
     pub(super) fn special_tokens(&self) -> Vec<String> {
         let mut tokens: Vec<String> = Vec::new();
         for token in self.special_tokens.iter().flat_map(|(_, tokens)| tokens) {
@@ -101,7 +101,7 @@ impl TokenizerConfig {
         tokens
     }
 
-    /// Returns truncation and padding. Special tokens that the vocabulary does not have are a failure.
+    /// Returns the lengths for truncation and padding. Fails if a special token is not in the vocabulary.
     pub(super) fn lengths(&self) -> Outcome<Lengths> {
         if !self.is_hf {
             return Ok(Lengths::default());
@@ -159,7 +159,7 @@ fn special_tokens_of(section: &Section<'_>) -> Outcome<Vec<(String, Vec<String>)
     Ok(all)
 }
 
-/// Reads `tokenizer_config.json` next to the tokenizer; null if it is missing or cannot be read.
+/// Reads `tokenizer_config.json` from the folder of the tokenizer; null if it is missing or cannot be read.
 pub fn stored_config(path: &str) -> Outcome<Node> {
     let path = Path::new(path);
     let folder = if files::is_dir(path) { path } else { path.parent().unwrap_or(Path::new("")) };

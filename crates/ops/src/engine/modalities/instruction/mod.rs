@@ -16,24 +16,24 @@ use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::{open_read, ReadFile};
 use template::ChatTemplate;
 
-/// Maximum length of a line to render, in bytes.
+/// Maximum length of a line, in bytes.
 const MAX_LINE_BYTES: usize = 64 << 20;
-/// Bytes of one read.
+/// Bytes read at a time.
 const READ_BYTES: usize = 1 << 20;
 
-/// The file of one partition, while it is written.
+/// The file of one partition that is being written.
 pub struct PartitionFile {
     /// The output file.
     pub file: BufferedFile,
-    /// Length of each line in bytes, without its line end: the content of the raw index.
+    /// Length of each line in bytes, without its line end, for the raw index.
     pub lengths: Vec<u64>,
 }
 
-/// Renders every line of the source with the template and writes it to a partition: `written` has one entry for each partition that has a
+/// Renders every line of the source with the template and writes it to a partition. `written` has one entry for each partition with a
 /// share, in the order of [`Settings::partitions`].
 ///
-/// A line that cannot be used is a problem, and with `compat` ends the run, as in the reference; it does not affect which partition the
-/// other lines are written to.
+/// A line that cannot be rendered is a problem; with `compat` it ends the run, as in the reference program. It does not affect the
+/// partitions of the other lines.
 pub fn write_partitions(
     settings: &Settings,
     compat: bool,
@@ -77,7 +77,7 @@ pub fn write_partitions(
     })
 }
 
-/// Returns the line as it is written.
+/// Returns the line in the form in which it is written.
 fn transformed(line: &[u8], settings: &Settings, template: &ChatTemplate) -> Result<String, String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
     let record =
@@ -105,10 +105,10 @@ fn transformed(line: &[u8], settings: &Settings, template: &ChatTemplate) -> Res
     Ok(spaced(&Node::Map(entries)))
 }
 
-/// Takes the number and the bytes of a line.
+/// Callback for the number and the bytes of a line.
 type LineCallback<'a> = dyn FnMut(u64, Option<&[u8]>) -> Outcome<()> + 'a;
 
-/// Iterates over lines, counted from 1; one that is too long is passed as `None`. The last one needs no line end.
+/// Iterates over lines, counted from 1. A line that is too long is passed as `None`. The last line need not have a line end.
 fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut LineCallback<'_>) -> Outcome<()> {
     let mut block = vec![0; READ_BYTES];
     let mut line: Vec<u8> = Vec::new();

@@ -14,25 +14,25 @@ use std::path::{Component, Path, PathBuf};
 
 /// Maximum size of a configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
-/// Hexadecimal digits of the configuration's hash used in names.
+/// Number of hexadecimal digits of the configuration's hash in names.
 const HASH_DIGITS: usize = 7;
 
-/// A partition of the lines.
+/// A partition of the rendered lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partition {
-    /// Training.
+    /// Lines for training.
     Train,
-    /// Validation.
+    /// Lines for validation.
     Val,
-    /// Tests.
+    /// Lines for tests.
     Test,
 }
 
 impl Partition {
-    /// All partitions, in the order in which shares add up.
+    /// All partitions, in the order in which their shares are added.
     pub const ALL: [Self; 3] = [Self::Train, Self::Val, Self::Test];
 
-    /// Returns its name in the configuration and in file names.
+    /// Returns the name of the partition in the configuration and in file names.
     pub fn word(self) -> &'static str {
         match self {
             Self::Train => "train",
@@ -42,10 +42,10 @@ impl Partition {
     }
 }
 
-/// A configuration.
+/// The settings of a configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The conversations, one per line.
+    /// Path of the conversations, one per line.
     pub source: PathBuf,
     /// The path from which the names of all files are derived.
     pub target: PathBuf,
@@ -53,26 +53,26 @@ pub struct Settings {
     pub messages_key: String,
     /// Percentages, in the order of [`Partition::ALL`].
     shares: [u64; 3],
-    /// Seed of the distribution to partitions.
+    /// Seed for distributing lines to partitions.
     pub seed: Seed,
     /// Old and new names of roles.
     pub roles: Vec<(String, String)>,
-    /// The chat template.
+    /// The chat template of the configuration.
     pub template: String,
     /// The value of `chat_template_data` in the template.
     pub template_data: Node,
-    /// The configuration of packing, its references replaced by their values.
+    /// The packing configuration, with its references resolved.
     pub packing: Node,
-    /// Path of that configuration.
+    /// Path of the packing configuration.
     pub packing_file: PathBuf,
-    /// The configuration's own bytes.
+    /// Content of the configuration file.
     pub bytes: Vec<u8>,
-    /// The first digits of their SHA-256.
+    /// The first digits of the SHA-256 hash of `bytes`.
     pub hash: String,
 }
 
 impl Settings {
-    /// Reads a configuration and the packing configuration that it names.
+    /// Reads a configuration and the packing configuration named in it.
     pub fn read(path: &Path) -> Outcome<Self> {
         let tree = read_yaml(path)?;
         let bytes = read_whole(path, MAX_CONFIG_BYTES)?.unwrap_or_default();
@@ -141,7 +141,7 @@ impl Settings {
         Partition::ALL.iter().zip(self.shares).find(|(known, _)| **known == partition).map_or(0, |(_, share)| share)
     }
 
-    /// Returns the partitions that have a share.
+    /// Returns the partitions with a share.
     pub fn partitions(&self) -> Vec<Partition> {
         Partition::ALL.into_iter().filter(|partition| self.share(*partition) > 0).collect()
     }
@@ -152,7 +152,7 @@ impl Settings {
         self.target.with_file_name(format!("{stem}_{}", self.hash))
     }
 
-    /// Returns the file of a partition's lines; its index and its packed file are next to it.
+    /// Returns the path of a partition's lines. Its index and its packed file are next to it.
     pub fn lines(&self, partition: Partition) -> PathBuf {
         let stem = self.target.file_stem().unwrap_or_default().to_string_lossy();
         let suffix =
@@ -160,7 +160,7 @@ impl Settings {
         self.folder().join(format!("{stem}_{}.{}{suffix}", partition.word(), self.hash))
     }
 
-    /// Returns the path of the copied configuration.
+    /// Returns the path of the copy of the configuration.
     pub fn copy(&self) -> PathBuf {
         self.folder().join(format!("instruction_chat_template_config.{}.yaml", self.hash))
     }
@@ -170,7 +170,7 @@ impl Settings {
         self.folder().join(format!("pbin_config_{}.{}.yaml", partition.word(), self.hash))
     }
 
-    /// Returns the content of that configuration: the named one, with the paths of the partition.
+    /// Returns the packing configuration of a partition: the given one, with the paths of the partition.
     pub fn packing_of(&self, partition: Partition) -> Outcome<(Node, String)> {
         let lines = self.lines(partition);
         let mut tree = self.packing.clone();
@@ -200,7 +200,7 @@ impl Settings {
     }
 }
 
-/// Reads the packing configuration: its references are resolved before its paths are replaced by those of a partition.
+/// Reads the packing configuration. References are resolved before the paths are replaced by those of a partition.
 fn resolved_packing(path: &Path) -> Outcome<Node> {
     resolved(&read_yaml(path)?, &EnvVars::of(path)).map_err(|failure| {
         let subject = Subject { path: Subject::path(path).path, ..failure.subject.clone() };
@@ -208,7 +208,7 @@ fn resolved_packing(path: &Path) -> Outcome<Node> {
     })
 }
 
-/// Returns a path as Python's `Path` prints it: without inner `.`. An address stays as it is.
+/// Returns a path as Python's `Path` prints it, without inner `.`. An address is not changed.
 fn plain(path: &Path) -> PathBuf {
     if is_remote(path) {
         return path.to_owned();

@@ -1,4 +1,4 @@
-//! One epoch before it is shuffled: the data set that is furthest below its share yields the next window.
+//! One epoch before it is shuffled. Each window is taken from the data set that is furthest below its share.
 
 use super::{Request, ACTIVITY};
 use gristmill_core::{Failure, Handles, Outcome};
@@ -6,9 +6,9 @@ use gristmill_core::{Failure, Handles, Outcome};
 /// Samples between two checks of the cancel flag.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
-/// A window of any data set as one number: the windows of all data sets are numbered consecutively, in the order of the data sets.
+/// Id of a window in a mixture: the windows of all data sets are numbered consecutively, in the order of the data sets.
 pub(super) trait Id: Copy + Send + 'static {
-    /// Converts from a number that fits.
+    /// Converts a number, which must fit.
     fn of(number: u64) -> Self;
     fn number(self) -> u64;
 }
@@ -31,15 +31,15 @@ impl Id for u64 {
     }
 }
 
-/// One epoch.
+/// An epoch of a mixture, before or after it is shuffled.
 pub(super) struct Epoch<T> {
     /// The window of each sample.
     pub ids: Vec<T>,
-    /// Samples taken from each data set.
+    /// Number of samples taken from each data set.
     pub used: Vec<u64>,
 }
 
-/// Lays out one epoch. The request has been checked. The memory used is that of the window numbers.
+/// Builds one epoch. The request must have been checked. The memory used is that of the window ids.
 pub(super) fn build_epoch<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>> {
     let samples = request.epoch();
     let mut ids: Vec<T> = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn build_epoch<T: Id>(request: &Request, handles: &Handles<'_>) -> Ou
         return Err(Failure::environment(ACTIVITY, why));
     }
     let weights = request.normalised();
-    // The usual numbers of data sets are compile-time constants; the lanes added to reach them are never the furthest below their share.
+    // Common numbers of data sets are compile-time constants. The unused lanes are never furthest below their share.
     let used = match weights.len() {
         1..=2 => fill(&mut FixedWeights::<2>::new(request, &weights), samples, &mut ids, handles)?,
         3..=4 => fill(&mut FixedWeights::<4>::new(request, &weights), samples, &mut ids, handles)?,
@@ -58,7 +58,7 @@ pub(super) fn build_epoch<T: Id>(request: &Request, handles: &Handles<'_>) -> Ou
         _ => fill(&mut DynamicWeights::new(request, &weights), samples, &mut ids, handles)?,
     };
     let used = used.get(..weights.len()).unwrap_or_default().to_vec();
-    // A data set without windows and without weight can be the first of several that are all exactly at their share.
+    // A data set without windows and weight can be chosen if all data sets are exactly at their share and it is the first one.
     if let Some(member) = used.iter().zip(&request.lengths).position(|(used, length)| *used > 0 && *length == 0) {
         let why = format!("data set {} has no window, and the reference takes one from it all the same", member + 1);
         return Err(Failure::data(ACTIVITY, why).with_hint("leave it out"));
@@ -66,11 +66,11 @@ pub(super) fn build_epoch<T: Id>(request: &Request, handles: &Handles<'_>) -> Ou
     Ok(Epoch { ids, used })
 }
 
-/// State of the choice among the data sets.
+/// State of the selection among the data sets.
 trait Choice {
-    /// Selects the data set of the next window, for sample number `x`.
+    /// Selects the data set of the next window, for sample number `x`, and returns the id of the window.
     fn next_window(&mut self, x: f64) -> u64;
-    /// Returns the samples taken so far.
+    /// Returns the number of samples taken from each data set so far.
     fn used(&self) -> Vec<u64>;
 }
 
@@ -79,7 +79,7 @@ fn fill<T: Id>(choice: &mut impl Choice, samples: u64, ids: &mut Vec<T>, handles
     while first < samples {
         handles.cancel.check()?;
         let end = (first + PROGRESS_EVERY).min(samples);
-        // The reference computes the first sample as if it were the second.
+        // The reference program computes the first sample as if it were the second.
         ids.extend((first..end).map(|sample| T::of(choice.next_window(sample.max(1) as f64))));
         handles.progress.add(end - first, 0);
         first = end;
@@ -172,7 +172,7 @@ impl Choice for DynamicWeights {
     }
 }
 
-/// Returns the number of the first window of each data set, and the one after its last.
+/// Returns the range of window ids of each data set: the first id, and the id after the last.
 pub(super) fn bounds(request: &Request) -> Vec<(u64, u64)> {
     let mut end = 0;
     let bound = |&length: &u64| {

@@ -1,25 +1,25 @@
-//! The figures of a mixture, before it is made.
+//! The figures of a mixture, before its index is built.
 
 use super::{build, MixtureIndex, Request};
 use gristmill_core::{Handles, ProblemLog, Progress};
 use serde::Serialize;
 
-/// Epochs of up to this many samples are laid out immediately, so that the figures are exact.
+/// Number of samples up to which an epoch is built for exact figures.
 pub const EXACT_UP_TO: u64 = 100_000;
 
-/// The composition of the samples.
+/// The composition of a mixture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MixtureForecast {
-    /// Samples of the index.
+    /// Number of samples in the index.
     pub samples: u64,
-    /// Samples of one epoch: the windows of all data sets.
+    /// Number of samples of one epoch: the windows of all data sets.
     pub epoch: u64,
-    /// Epochs that the reference lays out, the last of which is cut.
+    /// Number of epochs that the reference program builds, the last of which is truncated.
     pub epochs: u64,
-    /// Epochs that are read: samples divided by samples of an epoch.
+    /// Number of epochs that are read: samples divided by the samples of an epoch.
     pub passes: f64,
-    /// Whether the figures of the data sets were counted; else they are calculated from the weights, which is off by a few samples per
-    /// epoch.
+    /// Whether the figures of the data sets were counted. Otherwise they are calculated from the weights, with an error of a few samples
+    /// per epoch.
     pub is_exact: bool,
     /// One entry per data set.
     pub members: Vec<Share>,
@@ -28,23 +28,23 @@ pub struct MixtureForecast {
 /// The figures of one data set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// Its windows.
+    /// Number of its windows.
     pub windows: u64,
-    /// Its weight, normalised so that all add up to one.
+    /// Its weight, normalised so that the sum of all weights is one.
     pub weight: f64,
-    /// Samples taken from it in one epoch.
+    /// Number of samples taken from the data set in one epoch.
     pub in_epoch: u64,
-    /// Samples taken from it in total.
+    /// Number of samples taken from the data set in total.
     pub samples: u64,
-    /// How often each of its windows is seen, on average.
+    /// How often each of its windows is read, on average.
     pub repeats: f64,
-    /// Windows that are in no sample, however many epochs follow in the same order.
+    /// Number of windows that are in no sample, however many epochs follow in the same order.
     pub unread: u64,
 }
 
 impl MixtureForecast {
-    /// Returns the figures of a request that has been [checked](Request::check), quickly: exact for an epoch of up to [`EXACT_UP_TO`]
-    /// samples, else [estimated](Self::estimate).
+    /// Returns the figures of a request that has been [checked](Request::check): exact for an epoch of up to [`EXACT_UP_TO`] samples,
+    /// otherwise [estimated](Self::estimate).
     pub fn exact_or_estimated(request: &Request) -> Self {
         if request.epoch() > EXACT_UP_TO {
             return Self::estimate(request);
@@ -61,7 +61,7 @@ impl MixtureForecast {
         Self::with(request, true, counted.map(|((used, drawn), unread)| (*used, drawn, unread)))
     }
 
-    /// Returns figures calculated from the weights. Takes one step per data set.
+    /// Returns figures calculated from the weights, with one step per data set.
     pub fn estimate(request: &Request) -> Self {
         let epoch = request.epoch().max(1);
         let weights = request.normalised();
@@ -101,8 +101,8 @@ impl MixtureForecast {
     }
 }
 
-/// Returns the expected number of unseen windows if `used` samples cycle through `windows`, and only a share of them, picked by a shuffle,
-/// is read.
+/// Returns the expected number of unread windows if `used` samples cycle through `windows`, and only a share of the samples, selected by a
+/// shuffle, is read.
 fn unused_windows(windows: u64, used: u64, share: f64) -> u64 {
     let (times, more) = match windows {
         0 => return 0,

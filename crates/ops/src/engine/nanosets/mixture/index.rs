@@ -1,14 +1,14 @@
-//! The index: an epoch, shuffled, and repeated until there are enough samples.
+//! The index of a mixture: an epoch, shuffled, and repeated until there are enough samples.
 
 use super::epoch::{bounds, build_epoch, Epoch, Id};
 use super::Request;
 use gristmill_core::{Handles, Outcome};
 use gristmill_pycompat::numpy_random::RandomState;
 
-/// Samples passed on at a time.
+/// Number of samples passed to a callback at a time.
 const SAMPLES_PER_CALL: usize = 1 << 14;
 
-/// An index. Keeps one epoch, four bytes per sample (eight beyond 2³² of them).
+/// An index in memory. Stores one epoch, with four bytes per sample (eight for more than 2³² samples).
 pub struct MixtureIndex {
     ids: Ids,
     bounds: Vec<(u64, u64)>,
@@ -21,8 +21,8 @@ enum Ids {
     Wide(Vec<u64>),
 }
 
-/// Makes the index of a request that has been [checked](Request::check). Progress counts the samples of an epoch twice: laid out, and
-/// shuffled.
+/// Builds the index of a request that has been [checked](Request::check). The progress counts each sample of an epoch twice: when it is
+/// taken from a data set, and when it is shuffled.
 pub fn build(request: &Request, handles: &Handles<'_>) -> Outcome<MixtureIndex> {
     let epoch = request.epoch();
     handles.progress.restart(2 * epoch, 0);
@@ -36,8 +36,8 @@ pub fn build(request: &Request, handles: &Handles<'_>) -> Outcome<MixtureIndex> 
     Ok(MixtureIndex { ids, bounds: bounds(request), used, samples: request.samples })
 }
 
-/// Returns the shuffled epoch. The reference shuffles two arrays with the same seed, hence identically; one number for both needs one
-/// shuffle.
+/// Returns the shuffled epoch. The reference program shuffles two arrays with the same seed, and so identically. Here one id replaces both,
+/// so one shuffle is enough.
 fn shuffled<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>> {
     let mut epoch = build_epoch::<T>(request, handles)?;
     let count = epoch.ids.len() as u64;
@@ -46,7 +46,7 @@ fn shuffled<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>
         handles.cancel.check()
     };
     RandomState::seeded(request.seed).shuffle_watched(&mut epoch.ids, watch)?;
-    // The last item is not swapped.
+    // The shuffle does not swap the last item.
     handles.progress.add(count.min(1), 0);
     Ok(epoch)
 }
@@ -65,12 +65,12 @@ impl MixtureIndex {
         }
     }
 
-    /// Returns the samples of each data set in one epoch.
+    /// Returns the number of samples of each data set in one epoch.
     pub fn used(&self) -> &[u64] {
         &self.used
     }
 
-    /// Passes on the index in pieces, in order: number of the data set and number of the window in it, for each sample.
+    /// Passes the index to `take` in pieces, in order: for each sample, the number of the data set and the number of the window in it.
     pub fn for_each_chunk(&self, mut take: impl FnMut(&[(u32, u64)]) -> Outcome<()>) -> Outcome<()> {
         let mut piece = Vec::with_capacity(SAMPLES_PER_CALL);
         let mut left = self.samples;
@@ -100,9 +100,9 @@ impl MixtureIndex {
         Ok(ids.len() as u64)
     }
 
-    /// Returns data set and window of a number.
+    /// Returns the data set and the window of an id.
     fn place(&self, id: u64) -> (u32, u64) {
-        // For a handful of data sets, a linear search is faster than a binary search.
+        // For few data sets, a linear search is faster than a binary search.
         let member = match self.bounds.len() {
             0..=16 => self.bounds.iter().map(|bound| usize::from(bound.1 <= id)).sum(),
             _ => self.bounds.partition_point(|bound| bound.1 <= id),
@@ -111,8 +111,8 @@ impl MixtureIndex {
         (member as u32, id - start)
     }
 
-    /// Returns the samples of each data set in the whole index, and the windows of each that are in no sample. Uses one bit per window if
-    /// there are fewer samples than one epoch has.
+    /// Returns the number of samples of each data set in the whole index, and the number of its windows that are in no sample. Uses one bit
+    /// per window if there are fewer samples than in one epoch.
     pub fn tally(&self) -> (Vec<u64>, Vec<u64>) {
         let epoch = self.epoch().max(1);
         let (whole, rest) = (self.samples / epoch, (self.samples % epoch) as usize);

@@ -1,7 +1,7 @@
-//! Which window of which data set each training sample is, exactly as nanotron's Nanoset decides it (docs/formats/nanosets.md §7).
+//! The window and the data set of each training sample, exactly as nanotron's Nanoset computes them (docs/formats/nanosets.md §7).
 //!
-//! [`Request`] is the input. [`MixtureForecast`] is an estimate, fast enough to be updated on every key press; [`index::build`] makes the index
-//! itself.
+//! [`Request`] is the input. [`MixtureForecast`] is an estimate, fast enough to be updated on every key press; [`index::build`] builds the
+//! index.
 
 mod epoch;
 mod forecast;
@@ -20,7 +20,7 @@ pub use weights::normalise;
 
 use gristmill_core::{Failure, Outcome, Subject};
 
-/// The reference's default seed.
+/// Default seed of the reference program.
 pub const DEFAULT_SEED: u32 = 1234;
 /// Maximum number of data sets in one mixture.
 pub const MAX_MEMBERS: usize = 1 << 16;
@@ -30,26 +30,26 @@ const ACTIVITY: &str = "the mixture";
 /// The parameters of a mixture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Windows of each data set.
+    /// Number of windows of each data set.
     pub lengths: Vec<u64>,
-    /// One weight per data set, in any unit; `None` weighs each by its length.
+    /// One weight per data set, in any unit; `None` weighs each data set by its number of windows.
     pub weights: Option<Vec<f64>>,
-    /// Training samples: training steps times the global batch.
+    /// Number of training samples: training steps times the global batch size.
     pub samples: u64,
     /// Seed of the shuffle.
     pub seed: u32,
 }
 
 impl Request {
-    /// Returns the windows of all data sets: the samples of one epoch.
+    /// Returns the number of windows of all data sets, which is the number of samples of one epoch.
     pub fn epoch(&self) -> u64 {
         self.lengths.iter().sum()
     }
 
-    /// Returns the number of epochs that the reference lays out before it cuts them to the samples: one more than needed if they divide
-    /// evenly.
+    /// Returns the number of epochs that the reference program builds before it truncates them to the samples. If the samples are whole
+    /// epochs, this is one more than needed.
     pub fn epochs(&self) -> u64 {
-        // As in Python's division: rounded to the nearest double.
+        // Python divides with rounding to the nearest double.
         (self.samples as f64 / self.epoch().max(1) as f64) as u64 + 1
     }
 
@@ -61,8 +61,8 @@ impl Request {
         }
     }
 
-    /// Refuses what cannot be mixed, and names the data set at fault if there is one. `names` are those of the data sets; missing ones are
-    /// replaced by numbers.
+    /// Refuses a request that cannot be mixed, and names the responsible data set if there is one. `names` are the names of the data sets;
+    /// missing names are replaced by numbers.
     pub fn check(&self, names: &[String]) -> Outcome<()> {
         let members = self.lengths.len();
         if members == 0 {

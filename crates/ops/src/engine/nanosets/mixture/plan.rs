@@ -1,4 +1,4 @@
-//! Turns folders and lengths into a request.
+//! Converts folders and numbers of windows to a request.
 
 use super::{Request, TokenizerSettings, ACTIVITY, DEFAULT_SEED};
 use crate::engine::nanosets::folder::{folder_facts, FolderFacts};
@@ -12,30 +12,30 @@ use std::path::PathBuf;
 pub enum Member {
     /// A folder of token files.
     Folder(PathBuf),
-    /// This many windows, independent of a folder.
+    /// A number of windows, without a folder.
     Windows(u64),
 }
 
-/// Everything that determines an index, and its output folder.
+/// Settings that determine an index, and its output folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MixtureIndexPlan {
-    /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
+    /// Version of the plan format, [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
     pub version: u32,
     /// The data sets, in the order of their numbers.
     pub members: Vec<Member>,
-    /// One weight per data set; `None` weighs each by its windows.
+    /// One weight per data set; `None` weighs each data set by its number of windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f64>>,
-    /// Tokens of a sample, without the one that is only predicted; required with folders.
+    /// Tokens of a sample, without the last one, which is only predicted; required with folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence_length: Option<u64>,
-    /// Training steps times the global batch.
+    /// Training steps times the global batch size.
     pub samples: u64,
     /// Seed of the shuffle.
     #[serde(default = "default_seed")]
     pub seed: u32,
-    /// Settings that the tokenizer of the folders is compared with.
+    /// Settings of the training configuration that are compared with the tokenizer of the folders.
     #[serde(default, skip_serializing_if = "TokenizerSettings::is_empty")]
     pub training: TokenizerSettings,
     /// Folder of the index.
@@ -49,10 +49,10 @@ fn default_seed() -> u32 {
     DEFAULT_SEED
 }
 
-/// A resolved plan.
+/// A plan whose folders were inspected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedMixture {
-    /// The request, checked.
+    /// The request, which has been checked.
     pub request: Request,
     /// Names of the data sets: their paths, or numbers.
     pub names: Vec<String>,
@@ -60,7 +60,7 @@ pub struct ResolvedMixture {
     pub folders: Vec<FolderFacts>,
 }
 
-/// Inspects the folders and checks everything. Folders that were made with different tokenizers are refused, as by nanotron.
+/// Inspects the folders and checks the plan. Refuses folders that were made with different tokenizers, as nanotron does.
 pub fn resolve(plan: &MixtureIndexPlan, handles: &Handles<'_>) -> Outcome<ResolvedMixture> {
     let (mut lengths, mut names) = (Vec::new(), Vec::new());
     let mut folders: Vec<FolderFacts> = Vec::new();

@@ -46,7 +46,7 @@ fn results(case: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Returns a list of numbers to the last digit, which the JSON reader does not keep; `None` for `null`.
+/// Returns a list of numbers with full precision, which the JSON reader does not preserve; `None` for `null`.
 fn exactly(line: &str, key: &str) -> Option<Vec<f64>> {
     let rest = line.split_once(&format!("\"{key}\": ")).unwrap().1;
     let list = rest.strip_prefix('[')?.split_once(']').unwrap().0;
@@ -136,7 +136,7 @@ fn the_worked_examples_hold() {
     assert_eq!(windows, [1, 2, 0, 3, 3, 0, 0, 0, 0, 2, 0, 2, 0, 1, 1, 1, 2, 0, 3, 3]);
 }
 
-/// The rule as in docs/formats/nanosets.md §7, without any of our shortcuts.
+/// Computes the index by the rule in docs/formats/nanosets.md §7, without optimizations.
 fn plainly(request: &Request) -> Vec<(u32, u64)> {
     let weights = request.normalised();
     let mut used = vec![0_u64; weights.len()];
@@ -173,7 +173,7 @@ proptest! {
             let distinct: std::collections::HashSet<u64> = windows.into_iter().collect();
             prop_assert_eq!(share.unread, share.windows - distinct.len() as u64);
         }
-        // The estimate without laying out the epoch is close to the result.
+        // The estimate from the weights is close to the result.
         let estimated = MixtureForecast::estimate(&request);
         for (estimated, share) in estimated.members.iter().zip(&outlook.members) {
             prop_assert!(estimated.in_epoch.abs_diff(share.in_epoch) <= request.lengths.len() as u64, "{estimated:?} {share:?}");

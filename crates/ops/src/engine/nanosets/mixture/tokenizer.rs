@@ -1,4 +1,4 @@
-//! The tokenizer of token folders, compared with a training configuration as nanotron does before it trains.
+//! The tokenizer of token folders, compared with a training configuration as nanotron does before training.
 
 use super::ResolvedMixture;
 use gristmill_core::{Problem, ProblemKind, Subject};
@@ -7,29 +7,30 @@ use gristmill_tokenizer::{meant_by, Tokenizer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Tokenizer settings of a training configuration; missing ones are not compared.
+/// Tokenizer settings of a training configuration. Missing settings are not compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TokenizerSettings {
-    /// `tokenizer.tokenizer_name_or_path`.
+    /// Value of `tokenizer.tokenizer_name_or_path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
-    /// `model.model_config.vocab_size`.
+    /// Value of `model.model_config.vocab_size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocab_size: Option<u64>,
 }
 
-/// The tokenizer that the metadata of a folder names.
+/// The tokenizer named in the metadata of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderTokenizer {
-    /// The folder.
+    /// A folder with this tokenizer.
     pub folder: PathBuf,
-    /// The first line of its metadata without the token size; raw.
+    /// The first line of the metadata without the token size; raw.
     pub name: String,
 }
 
 impl FolderTokenizer {
-    /// Returns the number of tokens of the tokenizer, including added ones. `Err` is the reason why it cannot be read on this machine.
+    /// Returns the number of tokens of the tokenizer, including added ones. The error is the reason why the tokenizer cannot be read on
+    /// this machine.
     pub fn vocabulary_size(&self) -> Result<u64, String> {
         let folder = files::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
         let mut first = None;
@@ -44,7 +45,7 @@ impl FolderTokenizer {
 }
 
 impl ResolvedMixture {
-    /// Returns the tokenizer of the folders, which all agree on it.
+    /// Returns the common tokenizer of the folders.
     pub fn tokenizer(&self) -> Option<FolderTokenizer> {
         self.folders.iter().find_map(|facts| {
             facts.tokenizer.clone().map(|name| FolderTokenizer { folder: facts.path.clone().into(), name })
@@ -53,13 +54,13 @@ impl ResolvedMixture {
 }
 
 impl TokenizerSettings {
-    /// Whether nothing is compared.
+    /// Whether there are no settings to compare.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Compares the settings with the tokenizer of the folders. What nanotron refuses is a problem, what cannot be compared a note.
-    /// `size_of` is only called if the size of the vocabulary is compared.
+    /// Compares the settings with the tokenizer of the folders. Settings that nanotron refuses are problems; settings that cannot be
+    /// compared are notes. `size_of` is only called if the size of the vocabulary is compared.
     pub fn compare(
         &self,
         made_with: Option<&FolderTokenizer>,

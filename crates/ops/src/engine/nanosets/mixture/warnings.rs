@@ -4,10 +4,10 @@ use super::{name, MixtureForecast, Request};
 use gristmill_core::text::{count, count_verb, grouped};
 use gristmill_core::{Problem, ProblemKind, Subject};
 
-/// Sums of weights within this distance of one count as one.
+/// Distance from one within which a sum of weights is treated as one.
 const NEAR_ONE: f64 = 1e-9;
 
-/// Returns notes on a mixture: behaviour of the reference that a user may not expect.
+/// Returns notes on behaviour of the reference program that a user may not expect.
 pub fn warnings(request: &Request, outlook: &MixtureForecast, names: &[String]) -> Vec<Problem> {
     let mut notes = Vec::new();
     let mut note = |subject: Subject, message: String| notes.push(Problem::note(ProblemKind::Other, subject, message));

@@ -1,21 +1,21 @@
-//! Weights, added up as numpy does.
+//! Weights, summed in the same order as in numpy.
 
-/// From this many values on, numpy adds in eight lanes.
+/// Number of values from which numpy sums in eight lanes.
 const LANES: usize = 8;
-/// More values than this are halved first.
+/// Number of values above which numpy halves the list first.
 const BLOCK: usize = 128;
 
-/// Divides each weight by the sum of all, as numpy does in double precision.
+/// Divides each weight by the sum of all weights, as numpy does in double precision.
 pub fn normalise(weights: &[f64]) -> Vec<f64> {
     let sum = pairwise_sum(weights);
     weights.iter().map(|weight| weight / sum).collect()
 }
 
-/// Returns the sum as computed by numpy: its order of additions affects the last digits.
+/// Returns the sum as computed by numpy, whose order of additions affects the last digits.
 fn pairwise_sum(values: &[f64]) -> f64 {
     let count = values.len();
     if count < LANES {
-        // numpy starts with a zero, which affects only the sign of a zero.
+        // numpy starts with zero, which only affects the sign of a zero.
         return values.iter().fold(0.0, |sum, value| sum + value);
     }
     if count > BLOCK {

@@ -1,4 +1,4 @@
-//! Checks of the plan alone: missing answers, and answers that are wrong for any data.
+//! Checks of the plan alone: missing answers, and answers that are invalid for any data.
 
 use super::super::resolve_links;
 use gristmill_core::dedup::{Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT_KEY};
@@ -6,14 +6,14 @@ use gristmill_core::{DedupPlan, Problem, ProblemKind, Subject};
 use gristmill_storage::remote::is_hub_url;
 use std::path::{Path, PathBuf};
 
-/// The most shards, each of which is a folder; a larger number is a typing error.
+/// Limit of shards, each of which is a folder; a larger number is probably a typing error.
 const MAX_SHARDS: u32 = 1 << 20;
 
 fn missing(what: &str, hint: &str) -> Problem {
     Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
 }
 
-/// Returns one refusal per question that the plan leaves open; its hint names the flag.
+/// Returns one refusal per missing answer, with a hint that names the flag.
 pub fn open_questions(plan: &DedupPlan) -> Vec<Problem> {
     let mut open = Vec::new();
     if plan.source().is_empty() {
@@ -34,7 +34,7 @@ fn wrong(flag: &str, why: impl Into<String>) -> Problem {
     Problem::refusal(ProblemKind::BadName, Subject::field(flag), why)
 }
 
-/// Returns one refusal for each wrong answer. Checks the kind of the named paths, not their content.
+/// Returns one refusal for each invalid answer. Checks the kind of the named paths, not their content.
 pub fn refusals(plan: &DedupPlan) -> Vec<Problem> {
     let mut found = Vec::new();
     if plan.min_length == Some(0) {
@@ -111,7 +111,7 @@ fn of_index(plan: &DedupPlan) -> Vec<Problem> {
     found
 }
 
-/// A folder that a plan names: its purpose, and whether it is written.
+/// A folder named in a plan: its purpose, and whether it is written.
 struct PlanFolder<'a> {
     flag: &'static str,
     name: &'static str,
@@ -119,8 +119,8 @@ struct PlanFolder<'a> {
     is_written: bool,
 }
 
-/// Returns one refusal for each two folders of which one contains the other: output would be read as input, or one output would be inside
-/// another.
+/// Returns one refusal for each pair of folders of which one contains the other, because output would then be read as input, or one output
+/// would be inside another.
 fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
     let output = plan.visible_output();
     let place = |flag, name, given, is_written| PlanFolder { flag, name, plan_folder: given, is_written };

@@ -1,5 +1,4 @@
-//! A plan of deduplicating before any work: open questions, wrong answers, the equivalent command, and whether two plans make the same
-//! bytes.
+//! Plans of `dedup`, before any work: missing and invalid answers, the equivalent command, and whether two plans produce the same bytes.
 
 mod answers;
 mod identity;

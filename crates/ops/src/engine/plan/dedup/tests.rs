@@ -1,4 +1,4 @@
-//! Plans of deduplicating: open questions, wrong answers, and their written form.
+//! Plans of `dedup`: missing and invalid answers, and their file format.
 
 use super::*;
 use crate::engine::plan::file::{dedup_to_yaml, read_plan_of, read_typed};

@@ -1,4 +1,4 @@
-//! Division by hand: shards by name, as a `split.yaml` lists them.
+//! Division by lists: shards by name, as in `split.yaml`.
 
 use super::{check_split_names, last_wins, Candidates, LeftOutReason};
 use crate::engine::plan::nearest;
@@ -9,7 +9,7 @@ use gristmill_pycompat::braces;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Names that one message lists; more are counted.
+/// Limit of names in one message; further names are counted.
 const MAX_NAMED_SHARDS: usize = 3;
 
 pub(super) fn divide(
@@ -88,7 +88,7 @@ fn resolve_items(
     shards
 }
 
-/// Returns the problem of names in a split that no shard has: the loader would not start.
+/// Returns the problem of names in a split that belong to no shard, which prevents the loader from starting.
 fn unknown_shards(
     plan: &PreparePlan,
     split: &str,
@@ -109,7 +109,7 @@ fn unknown_shards(
     }
 }
 
-/// Notes shards in two splits, which is allowed but probably a mistake.
+/// Adds notes on shards in two splits, which is allowed but probably a mistake.
 pub(super) fn note_shared(splits: &[(String, Vec<ShardId>)], candidates: &Candidates<'_>, problems: &mut Vec<Problem>) {
     let mut first: HashMap<ShardId, &str> = HashMap::new();
     let mut shared: BTreeMap<(&str, &str), Vec<ShardId>> = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! Divides shards into splits: by ratio, by patterns, by hand, and again when new shards are added.
+//! Divides shards into splits: by ratio, by patterns, by lists, and again for an update with new shards.
 //!
-//! Shards are identified by their position in the given list ([`ShardId`]); `--exclude` is applied here, so that the list may be the full
-//! one of the data set or the one that remains after it.
+//! Shards are identified by their position in the given list ([`ShardId`]). `--exclude` is applied here, so that the list may include
+//! excluded shards.
 
 mod listed;
 mod patterns;
@@ -22,22 +22,22 @@ use gristmill_pycompat::random;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-/// Why a shard can be in no split.
+/// The reason why a shard cannot be in a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeftOutReason {
-    /// `--exclude` matches the name: the shard is not indexed either.
+    /// `--exclude` matches the name, so that the shard is not indexed either.
     Excluded,
-    /// A `.tgz`: indexed, but the loader cannot read it.
+    /// A `.tgz`, which is indexed, but which the loader cannot read.
     Compressed,
     /// A `.tgz` whose `.tar` also exists.
     TarIsThere,
-    /// The name cannot be written in a form that the loader finds.
+    /// The name cannot be written in a form that the loader resolves.
     UnusableName,
 }
 
 impl LeftOutReason {
-    /// Returns a description.
+    /// Returns a description of the reason.
     pub fn title(self) -> &'static str {
         match self {
             Self::Excluded => "excluded by pattern",
@@ -48,25 +48,25 @@ impl LeftOutReason {
     }
 }
 
-/// A shard that can be in no split.
+/// A shard that cannot be in a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct SkippedShard {
-    /// The shard.
+    /// Position of the shard.
     pub shard: ShardId,
-    /// The reason.
+    /// Reason why the shard cannot be in a split.
     pub reason: LeftOutReason,
 }
 
 /// The result of a division.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct ResolvedSplits {
-    /// Splits in their written order, each with its shards in their written order.
+    /// Splits with their shards, in the order in which they are written.
     pub splits: Vec<(String, Vec<ShardId>)>,
     /// Shards that could be in a split but are in none, in index order.
     pub unassigned: Vec<ShardId>,
-    /// Shards that can be in no split, in index order.
+    /// Shards that cannot be in a split, in index order.
     pub left_out: Vec<SkippedShard>,
-    /// Notes, and refusals when the answers cannot be used.
+    /// Notes, and refusals if the answers cannot be used.
     pub problems: Vec<Problem>,
 }
 
@@ -75,7 +75,7 @@ impl ResolvedSplits {
     pub fn shards_of(&self, split: &str) -> &[ShardId] {
         self.splits.iter().find(|(name, _)| name == split).map_or(&[], |(_, shards)| shards)
     }
-    /// Returns the number of samples in a split's shards, as far as they are counted.
+    /// Returns the number of samples in a split's shards, as far as they have been counted.
     pub fn samples_of(&self, split: &str, shards: &[ShardFacts]) -> u64 {
         self.shards_of(split).iter().filter_map(|id| shards.get(id.0 as usize)).map(|s| s.samples).sum()
     }
@@ -85,7 +85,7 @@ impl ResolvedSplits {
     }
 }
 
-/// The shards with the decisions that precede any division.
+/// The shards of a plan, with the decisions that precede any division.
 pub(crate) struct Candidates<'a> {
     pub(crate) shards: &'a [ShardFacts],
     /// Shards that can be in a split, in index order or shuffled.
@@ -106,7 +106,7 @@ impl<'a> Candidates<'a> {
                 None => eligible.push(id),
             }
         }
-        // The reference shuffles for a ratio only; shards of patterns and lists keep their order.
+        // The reference program shuffles only for a ratio; shards of patterns and lists keep their order.
         if plan.shuffle_tars && !matches!(plan.splits, SplitPlan::Patterns(_) | SplitPlan::Listed(_)) {
             random::shuffle(&mut eligible);
         }
@@ -144,7 +144,7 @@ fn reason(plan: &PreparePlan, shard: &ShardFacts, excluded: bool, names: &BTreeS
     shard.unusable.then_some(LeftOutReason::UnusableName)
 }
 
-/// Returns the name of a shard in `split.yaml`: its own, or that of its `.tar` for a `.tgz` that is rewritten.
+/// Returns the name of a shard in `split.yaml`: its own name, or the name of the `.tar` for a `.tgz` that is unpacked.
 fn written_name(shard: &ShardFacts) -> Cow<'_, str> {
     match shard.name.strip_suffix(".tgz") {
         Some(stem) if shard.is_tgz => Cow::Owned(format!("{stem}.tar")),
@@ -152,13 +152,13 @@ fn written_name(shard: &ShardFacts) -> Cow<'_, str> {
     }
 }
 
-/// Returns which shards `--exclude` leaves out; patterns that cannot be used match nothing.
+/// Returns which shards `--exclude` drops. Patterns that cannot be used match no shard.
 pub fn excluded(patterns: &[String], shards: &[ShardFacts]) -> Vec<bool> {
     let patterns: Vec<Pattern> = patterns.iter().filter_map(|p| Pattern::compile(p).ok()).collect();
     shards.iter().map(|shard| patterns.iter().any(|p| p.is_found(&shard.name))).collect()
 }
 
-/// Divides shards according to the plan, as if nothing had been prepared before.
+/// Divides shards according to the plan, as if the data set had never been prepared.
 pub fn resolve(plan: &PreparePlan, shards: &[ShardFacts]) -> ResolvedSplits {
     let candidates = Candidates::new(plan, shards);
     let mut problems = Vec::new();
@@ -177,7 +177,8 @@ pub fn resolve(plan: &PreparePlan, shards: &[ShardFacts]) -> ResolvedSplits {
     }
 }
 
-/// Divides shards according to the plan; with `--update` on a prepared data set, existing assignments are kept and new shards are added.
+/// Divides shards according to the plan. With `--update` on a prepared data set, existing assignments are kept, and only new shards are
+/// assigned.
 pub fn resolve_in(plan: &PreparePlan, facts: &DatasetFacts) -> ResolvedSplits {
     let resolved = match &facts.prepared {
         Some(prepared) if plan.rerun == Rerun::Update && !prepared.splits.is_empty() => {
@@ -188,13 +189,13 @@ pub fn resolve_in(plan: &PreparePlan, facts: &DatasetFacts) -> ResolvedSplits {
     with_sampleless_notes(resolved, &facts.shards)
 }
 
-/// Adds notes on splits that have shards but no sample: a trainer fails on them as on one without shards.
+/// Adds notes on splits that have shards but no samples; a trainer fails on them as on a split without shards.
 fn with_sampleless_notes(mut resolved: ResolvedSplits, shards: &[ShardFacts]) -> ResolvedSplits {
     let is_read = |shard: &&ShardFacts| matches!(shard.state, ShardState::Scanned | ShardState::Failed);
     for (name, ids) in &resolved.splits {
         let of: Vec<&ShardFacts> = ids.iter().filter_map(|id| shards.get(id.0 as usize)).collect();
         let is_empty = !of.is_empty() && of.iter().all(|shard| is_read(shard) && shard.samples == 0);
-        // A data set without any sample is reported by another check.
+        // A data set without any samples is reported by another check.
         if is_empty && shards.iter().any(|shard| shard.samples > 0) {
             let message =
                 format!("{name} has {}, and no sample", gristmill_core::text::count(of.len() as u64, "shard"));
@@ -229,7 +230,7 @@ pub(crate) fn first_and_last(ids: &[ShardId], shards: &[ShardFacts]) -> Option<S
     }
 }
 
-/// Checks the names of splits: an empty one is refused, an unusual one noted.
+/// Checks the names of splits: refuses an empty name, and adds a note on an unusual one.
 pub(crate) fn check_split_names<'n>(names: impl Iterator<Item = &'n str>, problems: &mut Vec<Problem>) {
     let mut seen = BTreeSet::new();
     for name in names {
@@ -251,7 +252,7 @@ pub(crate) fn check_split_names<'n>(names: impl Iterator<Item = &'n str>, proble
     }
 }
 
-/// Returns entries as a Python dict keeps them: the position of the first, the value of the last.
+/// Returns entries in the order of a Python dict: the position of the first, the value of the last with the same name.
 pub(crate) fn last_wins<'n, V>(entries: impl Iterator<Item = (&'n str, V)>) -> Vec<(&'n str, V)> {
     let mut out: Vec<(&str, V)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

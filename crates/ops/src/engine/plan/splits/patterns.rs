@@ -1,4 +1,4 @@
-//! Division by patterns: braces expanded, each result a regular expression that is matched at the start of the shard name.
+//! Division by patterns: braces are expanded, and each result is a regular expression that is matched at the start of the shard name.
 
 use super::{check_split_names, first_and_last, last_wins, listed, Candidates};
 use gristmill_core::plan::SplitPattern;
@@ -7,7 +7,7 @@ use gristmill_pycompat::braces;
 use gristmill_pycompat::pattern::{glob_meaning, Pattern};
 use std::collections::BTreeSet;
 
-/// The most regular expressions that a pattern may expand to.
+/// Limit of regular expressions to which a pattern may expand.
 const MAX_ALTERNATIVES: usize = 10_000;
 
 /// The matches of a pattern.
@@ -15,31 +15,31 @@ const MAX_ALTERNATIVES: usize = 10_000;
 pub struct PatternMatches {
     /// Matching shards, in index order.
     pub shards: Vec<ShardId>,
-    /// The number of shards that could match.
+    /// Number of shards that were compared with the pattern.
     pub total: usize,
     /// Name of the first match; `None` without matches.
     pub first: Option<String>,
     /// Name of the last match; `None` without matches.
     pub last: Option<String>,
-    /// The pattern that was probably intended, and why; only when nothing matches.
+    /// The pattern that was probably intended, with the reason; only set if no shard matches.
     pub meant: Option<MeantPattern>,
 }
 
-/// A pattern that matches where another did not.
+/// A pattern that matches shards although the given one does not.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct MeantPattern {
-    /// The pattern.
+    /// The pattern that matches.
     pub pattern: String,
-    /// The number of shards that it matches.
+    /// Number of shards that this pattern matches.
     pub matches: usize,
-    /// What was wrong with the other pattern, in words.
+    /// The mistake in the given pattern, in words.
     pub why: &'static str,
 }
 
 /// The matches of all patterns together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PatternsPreview {
-    /// One per pattern, in order; the error says why a pattern cannot be used.
+    /// The result for each pattern, in order; an error is the reason why a pattern cannot be used.
     pub each: Vec<Result<PatternMatches, Problem>>,
     /// Shards that no pattern matches.
     pub unassigned: Vec<ShardId>,
@@ -76,7 +76,7 @@ fn compile(one: &str, whole: &str, torn: bool) -> Result<Pattern, Problem> {
     })
 }
 
-/// The hint for a pattern that does not compile.
+/// Hint for a pattern that does not compile.
 const BROKEN: &str =
     "patterns are Python regular expressions: put a backslash before a character that is meant literally";
 
@@ -97,7 +97,7 @@ fn has_quantifier_with_comma(pattern: &str) -> bool {
     })
 }
 
-/// Returns the matches of `pattern` among `shards`, for a preview while it is typed. The error says why it cannot be used.
+/// Returns the matches of `pattern` among `shards`, for a preview during typing. The error is the reason why the pattern cannot be used.
 pub fn pattern_matches(pattern: &str, shards: &[ShardFacts]) -> Result<PatternMatches, Problem> {
     let compiled = CompiledSplitPattern::new(pattern)?;
     Ok(matches_of(pattern, shards, &|name| compiled.matches(name), &|other, name| {
@@ -105,7 +105,7 @@ pub fn pattern_matches(pattern: &str, shards: &[ShardFacts]) -> Result<PatternMa
     }))
 }
 
-/// Returns the matches of an `--exclude` pattern among `shards`: anywhere in the name.
+/// Returns the matches of an `--exclude` pattern among `shards`. It may match anywhere in the name.
 pub fn exclude_matches(pattern: &str, shards: &[ShardFacts]) -> Result<PatternMatches, Problem> {
     let compiled = compile(pattern, pattern, false)?;
     Ok(matches_of(pattern, shards, &|name| compiled.is_found(name), &|other, name| {
@@ -126,7 +126,7 @@ fn matches_of(
     PatternMatches { first: name(found.first()), last: name(found.last()), total: shards.len(), shards: found, meant }
 }
 
-/// Returns the first rewriting of a pattern that matches something.
+/// Returns the first variation of a pattern that matches a shard.
 fn meant(pattern: &str, shards: &[ShardFacts], matches: &dyn Fn(&str, &str) -> bool) -> Option<MeantPattern> {
     let candidates = [
         (glob_meaning(pattern), "patterns are regular expressions, not globs"),

@@ -32,7 +32,7 @@ pub(super) fn divide(
     splits
 }
 
-/// Returns the three numbers, or the refusal that says what is wrong with them.
+/// Returns the three numbers, or a refusal with the reason why they are invalid.
 pub(super) fn checked(text: &str) -> Result<[f64; 3], Problem> {
     parse(text).map_err(|why| {
         Problem::refusal(ProblemKind::BadRatio, Subject::field(text), why)
@@ -79,7 +79,7 @@ fn note_empty(text: &str, ratio: &[f64; 3], allotment: &Allotment, total: usize,
     });
 }
 
-/// Returns a ratio near `ratio` that leaves no requested part empty over `total` shards; `None` when there are too few shards.
+/// Returns a ratio near `ratio` with which no requested split of `total` shards is empty; `None` if there are too few shards.
 pub fn fixing_ratio(ratio: &[f64; 3], total: usize) -> Option<String> {
     let sum: f64 = ratio.iter().sum();
     let wanted = ratio.iter().filter(|r| **r > 0.0).count();

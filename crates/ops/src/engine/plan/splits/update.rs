@@ -1,4 +1,4 @@
-//! `--update`: existing assignments, by hand or by an earlier run, are kept; only shards that were not indexed before are added.
+//! `--update`: existing assignments by the user or an earlier run are kept; only shards that were not indexed before are assigned.
 
 use super::listed::list_names;
 use super::patterns::CompiledSplitPattern;
@@ -16,7 +16,7 @@ pub(super) fn resolve(plan: &PreparePlan, shards: &[ShardFacts], prepared: &Prep
     let mut problems = Vec::new();
     let mut splits = existing(&candidates, prepared, &mut problems);
     let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
-    // A shard that is already assigned needs no decision, indexed or not.
+    // A shard that is already in a split keeps it, whether it was indexed or not.
     let assigned: HashSet<ShardId> = splits.iter().flat_map(|(_, shards)| shards.iter().copied()).collect();
     let is_new = |id: &ShardId| !indexed.contains(candidates.name(*id).as_ref()) && !assigned.contains(id);
     let new: Vec<ShardId> = candidates.eligible.iter().copied().filter(is_new).collect();
@@ -29,7 +29,7 @@ pub(super) fn resolve(plan: &PreparePlan, shards: &[ShardFacts], prepared: &Prep
     candidates.finish(splits, problems)
 }
 
-/// Returns the splits on disk, without missing shards.
+/// Returns the existing splits without missing shards.
 fn existing(candidates: &Candidates<'_>, prepared: &PreparedFacts, problems: &mut Vec<Problem>) -> Splits {
     let by_name = candidates.by_name();
     let there: HashSet<&str> = candidates.shards.iter().map(|shard| shard.name.as_str()).collect();
@@ -107,7 +107,7 @@ fn join(
     }
 }
 
-/// Assigns the new shards that a list by hand names; the others need an answer.
+/// Assigns the new shards that the lists of the plan name; other new shards need an answer.
 fn by_list(
     lists: &[gristmill_core::plan::SplitList],
     candidates: &Candidates<'_>,
@@ -160,7 +160,7 @@ fn place_of(name: &str, splits: &mut Splits) -> usize {
     })
 }
 
-/// Assigns new shards in consecutive runs, so that each split gets as close to its share as possible without losing a shard.
+/// Assigns consecutive new shards to each split, so that it gets as close to its share as possible and no shard is omitted.
 fn by_shares(names: &[String; 3], ratio: &[f64; 3], new: &[ShardId], splits: &mut Splits) {
     let count = |name: &String| splits.iter().find(|(known, _)| known == name).map_or(0, |(_, shards)| shards.len());
     let have: Vec<usize> = names.iter().map(count).collect();
@@ -174,7 +174,7 @@ fn by_shares(names: &[String; 3], ratio: &[f64; 3], new: &[ShardId], splits: &mu
         adds[neediest.unwrap_or(0)] += 1;
     }
     let mut rest = new;
-    // A split that the user removed is created again only when it receives a shard.
+    // A split that the user removed is only created again if it receives a shard.
     for (name, &add) in names.iter().zip(&adds).filter(|(_, add)| **add > 0) {
         let (here, after) = rest.split_at(add);
         let place = place_of(name, splits);

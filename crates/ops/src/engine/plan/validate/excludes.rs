@@ -1,11 +1,11 @@
-//! Detects excludes that would silently match nothing.
+//! Detects excludes that would have no effect.
 
 use crate::engine::plan::{nearest, splits};
 use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, Subject};
 use gristmill_pycompat::{braces, pattern::Pattern};
 use std::collections::HashSet;
 
-/// Items that are reported individually; more are counted.
+/// Limit of items that are reported individually; further items are counted.
 const MAX_NAMED_ITEMS: usize = 20;
 
 /// Checks `--exclude`: each pattern must be usable and match at least one shard, or a file that looks like one.
@@ -39,14 +39,14 @@ pub(super) fn check_shard_patterns(plan: &PreparePlan, facts: &DatasetFacts, pro
     }
 }
 
-/// Whether a pattern matches a file that looks like a shard and is not read: it is then excluded on purpose.
+/// Whether a pattern matches a file that looks like a shard but is not read, and so is excluded on purpose.
 fn leaves_out_unread(pattern: &str, facts: &DatasetFacts) -> bool {
     let Ok(pattern) = Pattern::compile(pattern) else { return false };
     let mut unread = facts.findings.iter().filter(|finding| finding.kind == ProblemKind::UnreadShard);
     unread.any(|finding| finding.subject.shard.as_deref().is_some_and(|name| pattern.is_found(name)))
 }
 
-/// Checks items for `exclude:`: each must name a shard, or a sample in one. Whether a key exists is known only after the scan.
+/// Checks items for `exclude:`: each must name a shard, or a sample in a shard. Whether a key exists is only known after the scan.
 pub(super) fn check_items(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     if plan.excludes.is_empty() {
         return;
@@ -70,7 +70,7 @@ pub(super) fn check_items(plan: &PreparePlan, facts: &DatasetFacts, problems: &m
 }
 
 fn check_item(item: &str, names: &HashSet<&str>, facts: &DatasetFacts) -> Option<Problem> {
-    // Fast path: most items contain no brace, and there may be very many of them.
+    // Fast path: most items contain no braces, and there may be very many items.
     if !item.contains(['{', '}', '\\']) && shard_of(item, names).is_some() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Checks for duplicate keys, and for samples that other entries of a shard separate.
+//! Checks for duplicate keys, and for samples whose parts are separated by other entries of a shard.
 
 use crate::engine::plan::splits;
 use gristmill_core::{
@@ -6,7 +6,7 @@ use gristmill_core::{
 };
 use std::path::Path;
 
-/// Refuses samples that cannot be used, and duplicate keys unless the plan has an answer for them.
+/// Refuses unusable samples, and duplicate keys unless the plan has an answer for them.
 pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     if let Some(unusable) = unusable_samples(plan, facts) {
         problems.push(Problem { severity: gristmill_core::Severity::Refusal, ..unusable });
@@ -18,7 +18,7 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
     problems.push(Problem::refusal(ProblemKind::DuplicateKey, same.subject, same.message).with_hint(hint));
 }
 
-/// Returns the two ways in which keys that are in several shards are made different.
+/// Returns a hint with the two ways to make keys in several shards different.
 pub fn prefix_hint(root: &Path) -> String {
     let root = text::shell_quote(&root.to_string_lossy());
     format!(
@@ -27,8 +27,8 @@ pub fn prefix_hint(root: &Path) -> String {
     )
 }
 
-/// Returns the problem of samples that no answer makes usable, where a scan has found any in the shards of a plan: these shards must be
-/// packed again.
+/// Returns the problem of samples that cannot be used with any answer, if a scan has found some in the shards of a plan. These shards must
+/// be packed again.
 pub fn unusable_samples(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     apple_double(plan, facts).or_else(|| {
         let (keys, (one, other, key)) = count_repeated(plan, facts, &facts.scattered)?;
@@ -54,7 +54,7 @@ fn apple_double(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     Some(problem)
 }
 
-/// Returns the problem of samples whose parts are in several places; `one` and `other` are the shards of the first two places.
+/// Returns the problem of samples whose parts are in several places. `one` and `other` are the shards of the first two places.
 pub fn scattered_problem(root: &Path, samples: u64, key: &str, (one, other): (&str, &str)) -> Problem {
     let places = match one == other {
         true => format!("'{key}' is in {one} in more than one piece"),
@@ -69,8 +69,8 @@ pub fn scattered_problem(root: &Path, samples: u64, key: &str, (one, other): (&s
     Problem::problem(ProblemKind::ScatteredSample, Subject::shard(other).key(key), message).with_hint(hint)
 }
 
-/// Returns the problem of duplicate keys, where a scan has found any among the shards of a plan; with `keep-first` it is not a refusal.
-/// `None` while there are [`unusable_samples`]: pieces are not copies.
+/// Returns the problem of duplicate keys, if a scan has found some in the shards of a plan. With `keep-first` it is not a refusal. Returns
+/// `None` if there are [`unusable_samples`], because pieces of a sample are not copies.
 pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     if plan.scope == Scope::WithoutSampleTables || unusable_samples(plan, facts).is_some() {
         return None;
@@ -86,7 +86,7 @@ pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     Some(problem.with_hint("later copies are left out of the tables"))
 }
 
-/// Returns how many of these keys are in at least two places of the shards of a plan, with two shards and the key of the first one.
+/// Returns the number of keys that occur at least twice in the shards of a plan, with two shards and the key of the first one.
 fn count_repeated<'f>(
     plan: &PreparePlan,
     facts: &'f DatasetFacts,

@@ -8,7 +8,7 @@ use gristmill_core::sample_type::SampleType;
 use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, SampleMapping, Subject};
 use std::collections::HashSet;
 
-/// Fields that the loader fills itself.
+/// Fields that the loader sets itself.
 const BASE_FIELDS: [&str; 4] = ["__key__", "__restore_key__", "__subflavors__", "__sources__"];
 
 pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
@@ -96,7 +96,7 @@ fn check_parts(field: &FieldExpr, compat: bool, facts: &DatasetFacts, problems: 
     }
     if let Some(defect) = FieldExpression::defect(&field.expr) {
         let message = format!("field '{}': {defect}", field.field);
-        // The reference reads it as the name of a part, which is intended only if such a part exists.
+        // The reference program reads such an expression as the name of a part, which is only intended if the part exists.
         let exists = facts.part_share(&field.expr) > 0.0;
         let make = if exists || compat { Problem::note } else { Problem::refusal };
         problems.push(
@@ -126,7 +126,7 @@ fn check_parts(field: &FieldExpr, compat: bool, facts: &DatasetFacts, problems: 
     }
 }
 
-/// Reports samples that have none of the parts. With several parts the reported number is a lower bound.
+/// Reports samples that have none of the parts. For several parts, the reported number is a lower bound.
 fn report_missing_parts(
     field: &FieldExpr,
     there: &[&str],
@@ -166,7 +166,7 @@ fn so_far(facts: &DatasetFacts) -> &'static str {
     }
 }
 
-/// Returns the problem of a missing part, a refusal only after the scan is complete: until then the part may still be found.
+/// Returns the problem of a missing part. It is a refusal only after the scan is complete, because the part may still be found before.
 fn no_such_part(field: &FieldExpr, absent: &[&str], facts: &DatasetFacts) -> Problem {
     let wanted = absent.first().copied().unwrap_or_default();
     let message = format!("no sample {}has the part '{wanted}' that field '{}' needs", so_far(facts), field.field);

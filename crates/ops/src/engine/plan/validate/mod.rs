@@ -20,12 +20,12 @@ use gristmill_core::{
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-/// Names that one message lists.
+/// Limit of names in one message.
 const MAX_NAMES: usize = 3;
 
-/// Returns everything that is wrong or unusual about a plan for this data set, refusals first. Empty means that it can run.
+/// Returns all problems and notes on a plan for this data set, refusals first. Without refusals, the plan can run.
 ///
-/// Facts grow while the data set is scanned; what is not known yet is not reported.
+/// Facts grow during the scan of the data set; problems with facts that are still unknown are not reported.
 pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     if facts.kind.is_prepared_without_questions() {
         return Vec::new();
@@ -67,7 +67,7 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     problems
 }
 
-/// Returns the refusal of media metadata without a full database, which stores it.
+/// Returns the refusal of media metadata without a full database to store it.
 pub fn media_without_database(plan: &PreparePlan) -> Option<Problem> {
     let flag = match plan.scope {
         _ if plan.media.is_none() => return None,
@@ -82,7 +82,7 @@ pub fn media_without_database(plan: &PreparePlan) -> Option<Problem> {
     Some(problem.with_hint("leave one of the two out; gristmill prepare-media describes media of a prepared data set"))
 }
 
-/// Checks how media are selected, and that the database is made when their metadata is to be stored in it.
+/// Checks the selection of media, and that the plan includes the database in which their metadata is stored.
 fn media(plan: &PreparePlan, problems: &mut Vec<Problem>) {
     let Some(media) = &plan.media else { return };
     problems.extend(media_without_database(plan));
@@ -94,7 +94,7 @@ fn media(plan: &PreparePlan, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports shards that are indexed but can be in no split, because the loader cannot read them.
+/// Reports shards that are indexed but cannot be in a split, because the loader cannot read them.
 fn compressed(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     if plan.compat || plan.tgz == Tgz::Rewrite {
         return;
@@ -104,7 +104,7 @@ fn compressed(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Probl
     for (shard, _) in facts.shards.iter().zip(excluded).filter(|(shard, excluded)| shard.is_tgz && !excluded) {
         let twin = shard.name.strip_suffix(".tgz").map(|stem| format!("{stem}.tar"));
         if twin.is_some_and(|twin| names.contains(twin.as_str())) {
-            // The division of shards reports this: two shards have the same index name.
+            // The division of shards reports that two shards have the same index name.
             continue;
         }
         let message = "compressed: it is indexed, but left out of the splits, since the loader cannot read it";
@@ -120,12 +120,12 @@ pub(super) fn is_update(plan: &PreparePlan, facts: &DatasetFacts) -> bool {
     plan.rerun == Rerun::Update && facts.prepared.is_some()
 }
 
-/// Whether the existing dataset yaml is kept: with `--update`, unless another answer is given.
+/// Whether the existing dataset yaml is kept: with `--update`, unless the plan contains another answer.
 fn keeps_loading(plan: &PreparePlan, facts: &DatasetFacts) -> bool {
     is_update(plan, facts) && plan.loading == SampleMapping::Unset
 }
 
-/// Checks that there are shards; without any, nothing else is reported.
+/// Checks that there are shards. If there are none, no other problem is reported.
 fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) -> bool {
     let root = || Subject::path(&facts.root);
     if let Err(refusal) = facts.kind.info().shards {
@@ -144,7 +144,7 @@ fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>)
     true
 }
 
-/// Returns the problem of a folder without a shard. Files that look like shards and are not read are named.
+/// Returns the problem of a folder without shards. Files that look like shards but are not read are named.
 fn no_shards(facts: &DatasetFacts) -> Problem {
     let unread = facts.findings.iter().filter(|finding| finding.kind == ProblemKind::UnreadShard);
     let mut names: Vec<&str> = unread.filter_map(|finding| finding.subject.shard.as_deref()).collect();
@@ -160,10 +160,10 @@ fn no_shards(facts: &DatasetFacts) -> Problem {
     Problem::refusal(ProblemKind::NoShards, Subject::path(&facts.root), message).with_hint(hint)
 }
 
-/// The number of shards above which file systems, stores and the start of training become slow.
+/// Number of shards above which file systems, stores and the start of training become slow.
 const MAX_SHARDS: usize = 10_000;
 
-/// Returns a note on very many shards, for every command that reads a data set.
+/// Returns a note on a very large number of shards, for every command that reads a data set.
 pub fn many_shards(shards: usize) -> Option<Problem> {
     let message = format!(
         "{} shards: Energon is made for fewer than {}; more are useful only where a store limits requests by prefix",
@@ -174,14 +174,14 @@ pub fn many_shards(shards: usize) -> Option<Problem> {
     (shards > MAX_SHARDS).then(|| problem().with_hint("pack the samples into fewer, larger shards"))
 }
 
-/// Returns a part name without the suffix of a packed file: the dot in `json.gz` belongs to the suffix.
+/// Returns a part name without the suffix of compression: the dot in `json.gz` belongs to the suffix.
 fn unpacked(name: &str) -> &str {
     let packed = ["gz", "bz2", "xz", "zst", "lz4"];
     name.rsplit_once('.').filter(|(_, suffix)| packed.contains(suffix)).map_or(name, |(stem, _)| stem)
 }
 
-/// Returns a problem when part names look like the rest of a file name that was cut at its first dot: names with blanks, or names with dots
-/// most of which only one sample has.
+/// Returns a problem if part names look like the rest of a file name that was cut at its first dot: names with spaces, or names with dots
+/// most of which occur in only one sample.
 pub fn cut_names(root: &Path, parts: &BTreeMap<String, PartFacts>) -> Option<Problem> {
     let has_blank = |name: &&String| name.contains(char::is_whitespace);
     let with_blanks: Vec<&String> = parts.keys().filter(has_blank).collect();

@@ -51,7 +51,7 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
     problems.push(rerun_problem(plan, prepared).on_root(root()));
 }
 
-/// Returns the refusal of an update whose `split.yaml` cannot be read: it could not keep the user's splits and excludes.
+/// Returns the refusal of an update whose `split.yaml` cannot be read, because the user's splits and excludes would be lost.
 pub fn unreadable_splits(facts: &DatasetFacts) -> Option<Problem> {
     let is_bad = |found: &&Problem| matches!(found.kind, ProblemKind::BadFile | ProblemKind::BadBraces);
     let broken = facts.findings.iter().find(is_bad)?;
@@ -61,7 +61,7 @@ pub fn unreadable_splits(facts: &DatasetFacts) -> Option<Problem> {
     ))
 }
 
-/// Returns the problem of a data set that is already prepared when the plan has no rerun mode.
+/// Returns the problem of a data set that is already prepared, for a plan without a rerun mode.
 fn rerun_problem(plan: &PreparePlan, prepared: &PreparedFacts) -> Problem {
     let Some(old) = &prepared.plan else {
         let by = if prepared.by_gristmill { "by an earlier run" } else { "by another program" };
@@ -79,7 +79,8 @@ fn rerun_problem(plan: &PreparePlan, prepared: &PreparedFacts) -> Problem {
     already_prepared(prepared, "with the same answers")
 }
 
-/// Returns the refusal of a data set that is already prepared, with the changes since; `how` describes by what or with which answers.
+/// Returns the refusal of a data set that is already prepared, with the changes since. `how` describes the program or the answers of that
+/// preparation.
 pub fn already_prepared(prepared: &PreparedFacts, how: &str) -> Problem {
     let facts: Vec<String> =
         std::iter::once(how.to_owned()).filter(|how| !how.is_empty()).chain(changes(prepared)).collect();

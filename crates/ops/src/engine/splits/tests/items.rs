@@ -1,4 +1,4 @@
-//! Excludes that are typed, taken from the index, and looked up in it.
+//! Excludes that are typed, taken from the index, or looked up in it.
 
 use super::*;
 use gristmill_core::Cancel;
@@ -85,7 +85,7 @@ fn what_is_typed_is_an_expression_and_what_is_picked_is_not() {
     assert!(editor(FILE).apply(Edit::Exclude { items: vec![range] }).is_err(), "a range is not one name");
 }
 
-/// A data set of three samples in `s_0.tar`, one of which has a name with braces.
+/// Writes a data set of three samples in `s_0.tar`, one of which has a name with braces.
 #[expect(clippy::disallowed_methods, reason = "test data is not published")]
 fn prepared(root: &Path) {
     let meta = root.join(".nv-meta");
@@ -129,7 +129,7 @@ fn excludes_are_looked_up_in_the_index_by_shard_and_key() {
         reported.iter().any(|problem| problem.message.contains("'s_1.tar/a' names no sample that is there")),
         "{reported:?}"
     );
-    // The result of a lookup is kept after its item is removed.
+    // The result of a lookup is still known after its item was removed.
     editor.apply(Edit::RemoveItem { index: 0 }).unwrap();
     editor.undo();
     assert_eq!(matches(&editor)[0], Some(1));
@@ -180,7 +180,7 @@ fn a_copy_that_has_no_row_is_there_all_the_same() {
         names.iter().map(|name| found.found[name]).collect()
     };
     assert_eq!(counts(&names), [0, 0, 0]);
-    // The second shard has two samples, whose keys are those of samples in the first.
+    // The second shard has two samples, with the keys of samples in the first shard.
     let info = r#"{"shard_counts": {"s_0.tar": 3, "s_1.tar": 2}}"#;
     std::fs::write(folder.path().join(".nv-meta/.info.json"), info).unwrap();
     assert_eq!(counts(&names), [1, 2, 0]);

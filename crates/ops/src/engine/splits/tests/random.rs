@@ -1,8 +1,8 @@
-//! After any edits, undoing restores the exact bytes, and the views agree with the text.
+//! After any edits, undoing restores the exact bytes, and the views match the text.
 
 use super::*;
 
-/// A small generator of numbers, so that a failure can be reproduced.
+/// A small random number generator with a seed, so that a failure can be reproduced.
 struct RandomNumbers(u64);
 
 impl RandomNumbers {
@@ -62,7 +62,7 @@ fn random_edit(editor: &SplitEditor, dice: &mut RandomNumbers) -> Edit {
     }
 }
 
-/// Returns the views without the marks for new and moved.
+/// Returns the views without the marks for new splits and excludes and moved shards.
 fn shown(editor: &SplitEditor) -> String {
     let view = |view: &SplitView| {
         let shards: Vec<_> = view.shards.iter().map(|s| (&s.name, s.id, s.samples, s.is_excluded, s.item)).collect();

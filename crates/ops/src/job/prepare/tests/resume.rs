@@ -25,7 +25,7 @@ fn stopped() -> tempfile::TempDir {
     stopped_after(|_| ())
 }
 
-/// The same, with a change to the data set before the run.
+/// Like [`stopped`], with a change to the data set before the run.
 fn stopped_after(change: impl Fn(&Path)) -> tempfile::TempDir {
     for at in 10..200 {
         let folder = copy_of("captioning_fieldmap");
@@ -37,7 +37,7 @@ fn stopped_after(change: impl Fn(&Path)) -> tempfile::TempDir {
     panic!("no run was stopped between two shards");
 }
 
-/// Runs to the end; returns the log lines about shards that were taken over.
+/// Runs to the end. Returns the log lines about shards of the interrupted run.
 fn go_on(root: &Path, scan: Option<LiveScan>) -> Vec<String> {
     let job = PrepareJob::start(plan_at(root), RunOptions { threads: 1, ..RunOptions::default() }, scan).unwrap();
     while !job.is_finished() {
@@ -85,7 +85,7 @@ fn a_stopped_run_goes_on_where_the_data_set_was_moved_to() {
     assert_eq!(results(&moved), made_at_once(|_| ()));
 }
 
-/// The numbers of all shards change by one, so the spools of the stopped run have the numbers of other shards.
+/// The ids of all shards change by one, so the spools of the stopped run belong to other ids.
 #[test]
 fn a_shard_that_was_added_before_all_others_takes_no_spool_from_them() {
     let add = |root: &Path| {
@@ -112,7 +112,7 @@ fn what_a_scan_has_read_meanwhile_is_not_taken_from_the_stopped_run_as_well() {
     scan.wait().unwrap();
     assert!(go_on(folder.path(), Some(scan)).is_empty());
     assert_eq!(results(folder.path()), made_at_once(|_| ()));
-    // In the opposite order: a scan that starts later does not read shards known from the stopped run.
+    // In the opposite order: a scan that starts later does not read shards that the stopped run finished.
     let shared = ScanShared::new(folder.path(), &RunOptions::default(), Arc::new(RealFs)).unwrap();
     shared.set_opened(crate::engine::dataset::open(folder.path()).unwrap());
     assert!(shared.take_over(1) && !shared.take_over(1), "one of the two has it");

@@ -1,9 +1,9 @@
-//! Filters whose results differ between the engine and Jinja.
+//! Filters whose results differ between the template engine and Jinja.
 
 use super::plain;
 use minijinja::{Error, Value};
 
-/// Maximum width that a text is zero-padded to.
+/// Maximum width of zero padding.
 pub(super) const MAX_WIDTH: usize = 1 << 20;
 
 /// The filter `string`: a value as formatted by Python's `str`.
@@ -28,7 +28,7 @@ pub(super) fn escape(value: &Value) -> Result<Value, Error> {
     Ok(Value::from(out))
 }
 
-/// The filter `int`: a number without its fraction; a default (0 unless given) for anything that is not a number.
+/// The filter `int`: a number without its fraction, or `default` (0 if not given) for any other value.
 pub(super) fn int(value: &Value, default: Option<Value>) -> Value {
     let of_float = |number: f64| (number.is_finite() && number.abs() < 1e18).then_some(number.trunc() as i64);
     let number = match value.as_str() {

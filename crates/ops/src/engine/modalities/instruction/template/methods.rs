@@ -81,7 +81,7 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
             if lines.last().is_some_and(|last| last.is_empty()) {
                 lines.pop();
             }
-            // A line end of two characters counts as one.
+            // A line end of two characters is replaced by one character, because it counts as one.
             let joined = text.contains("\r\n").then(|| text.replace("\r\n", "\n"));
             match joined {
                 Some(joined) => of_text(state, &joined, name, args),
@@ -161,7 +161,7 @@ fn split(text: &str, is_from_right: bool, args: &[Value]) -> Result<Value, Error
     Ok(Value::from(parts.into_iter().map(Value::from).collect::<Vec<_>>()))
 }
 
-/// Formats `{}` and `{0}`; any other field is refused.
+/// Formats `{}` and `{0}`. Fails for any other field.
 fn format(text: &str, args: &[Value]) -> Result<Value, Error> {
     let (mut out, mut rest, mut next) = (String::with_capacity(text.len()), text, 0);
     while let Some(at) = rest.find(['{', '}']) {

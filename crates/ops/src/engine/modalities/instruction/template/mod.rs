@@ -1,4 +1,4 @@
-//! Chat templates: Jinja in a sandbox, with values formatted as Python formats them.
+//! Chat templates: Jinja templates without access to the system, with values formatted as in Python.
 
 mod filters;
 mod methods;
@@ -13,7 +13,7 @@ use minijinja::{context, Environment, Error, ErrorKind, Output, State};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// The name of the template in the engine; its lack of an extension keeps HTML escaping off.
+/// Name of the template in the engine. It has no extension, so that HTML escaping is off.
 const NAME: &str = "chat";
 /// Maximum depth of printed lists and maps.
 const MAX_DEPTH: usize = 32;
@@ -60,8 +60,8 @@ fn value(node: &Node) -> Value {
 }
 
 impl ChatTemplate {
-    /// Compiles a template. `data` is available in it as `chat_template_data`. A line end between `}` and `{` is removed from the text, as
-    /// in the reference.
+    /// Compiles a template, in which `data` is available as `chat_template_data`. A line end between `}` and `{` is removed from the
+    /// template, as in the reference program.
     pub fn new(text: &str, data: &Node) -> Outcome<Self> {
         let mut environment = Environment::new();
         environment.set_trim_blocks(true);
@@ -81,7 +81,7 @@ impl ChatTemplate {
         Ok(Self { environment, data: value(data) })
     }
 
-    /// Returns the text of a conversation; the error is the reason why the template fails.
+    /// Returns the rendered text of a conversation. The error is the reason why the template fails.
     pub fn render(&self, messages: &Node) -> Result<String, String> {
         let template = self.environment.get_template(NAME).map_err(|error| error_text(&error))?;
         let data = self.data.clone();

@@ -1,4 +1,4 @@
-//! The reference's own filter `tojson`: `json.dumps` with its arguments.
+//! The filter `tojson` of the reference program: `json.dumps` with its arguments.
 
 use super::{plain, MAX_DEPTH};
 use gristmill_pycompat::json_write::{spaced, string};
@@ -12,7 +12,7 @@ const MAX_INDENT: usize = 1 << 10;
 struct Writer {
     out: String,
     is_ascii: bool,
-    /// The text of one indentation level; without it the output is a single line.
+    /// The text of one indentation level; `None` for output on a single line.
     indent: Option<String>,
     comma: String,
     colon: String,
