@@ -38,7 +38,7 @@ pub(super) fn refusals(target: &MdsTarget) -> Vec<Problem> {
     wrong_ones
 }
 
-/// Returns notes on what begins and ends a document.
+/// Returns notes on the tokens at the beginning and end of a document.
 pub(super) fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
     let template = tokenizer.template().unwrap_or_default();
     if plan.begin.is_some() || plan.end.is_some() || !template.is_empty() {

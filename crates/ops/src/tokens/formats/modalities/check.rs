@@ -41,13 +41,13 @@ pub(super) fn refusals(plan: &PackPlan, target: &ModalitiesTarget) -> Vec<Proble
     wrong_ones
 }
 
-/// Returns notes on the end token, and on what is left out of the tokenizer file.
+/// Returns notes on the end token, and on settings of the tokenizer file that are ignored.
 pub(super) fn notes(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokenizer) -> Vec<Problem> {
     let end = target.eod_token.as_deref().or(match &plan.end {
         Some(SpecialToken::Text(text)) => Some(text),
         _ => None,
     });
-    // Without --compat it is refused.
+    // Without `--compat`, an unknown end token is refused.
     let unknown = end.filter(|_| plan.compat).and_then(|token| Some((token, unknown_end(tokenizer, token)?)));
     let mut notes: Vec<Problem> = unknown.map(|(token, id)| unknown_end_note(token, id)).into_iter().collect();
     let is_set = tokenizer.padding().is_some() || tokenizer.truncation().is_some();

@@ -46,7 +46,7 @@ pub(super) fn refusals(plan: &PackPlan, target: &NanosetsTarget) -> Vec<Problem>
     wrong_ones
 }
 
-/// Returns notes on what ends a document, and on what the tokenizer file asks for.
+/// Returns notes on the end of documents, and on the truncation and padding that the tokenizer file requests.
 pub(super) fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
     let template = tokenizer.template().unwrap_or_default();
     let mut notes = Vec::new();

@@ -31,7 +31,7 @@ pub(super) fn refusals(target: &OlmoTarget) -> Vec<Problem> {
     wrong_ones
 }
 
-/// Returns notes on readers that need an end token, and on tokens of a template that are left out.
+/// Returns notes on readers that need an end token, and on tokens of the tokenizer's template that are ignored.
 pub(super) fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
     let mut notes = Vec::new();
     if plan.end.is_none() {
