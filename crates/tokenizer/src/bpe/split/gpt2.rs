@@ -39,11 +39,11 @@ impl Scan for Gpt2 {
         let Some(block) = Block::new(self.0, text, at) else { return 0 };
         let Block { letters, spaces, blanks, .. } = block;
         let (numbers, others) = (block.numbers | block.wide_numbers, block.others());
-        // Places where no word begins: those that continue a run of their class, and those after a blank.
+        // Positions at which no word starts: those that continue a run of their class, and those after a space character.
         let goes_on = letters & letters << 1 | numbers & numbers << 1 | others & others << 1 | blanks << 1;
         let starts = !spaces & !goes_on | Block::ends(spaces | block.wide_spaces);
         let starts = block.contract(starts, at, |place| contractions::small(text, place));
-        // Where wide spaces occur, words are found one by one.
+        // From the first multi-byte space on, words are found one by one.
         starts & DECIDED_PLACES & Block::bits_below(block.wide_spaces)
     }
 }
