@@ -1,4 +1,4 @@
-//! `prepare-media`: facts about pictures, sound and video.
+//! `prepare-media`: collects facts about pictures, sound and video.
 
 use super::media_filters::{self, MediaAnswers};
 use super::{ObsoleteFlag, Operation, Plan};
