@@ -1,4 +1,4 @@
-//! `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+//! The pattern of GPT-2: `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
 use super::super::classes::{Classes, END, LETTER, NUMBER, SPACE};
 use super::blocks::{Block, DECIDED_PLACES};

@@ -1,3 +1,5 @@
+//! The pattern of GPT-4 and Llama 3; that of Qwen 2 has single digits:
+//!
 //! `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
 use super::super::classes::{Classes, LETTER, NUMBER, SPACE};

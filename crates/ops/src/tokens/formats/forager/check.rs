@@ -10,7 +10,7 @@ const INDEX_OF_MASKS: &str = "index";
 /// Maximum number of tokens per sample. A sample is held in memory, and a larger number is a typing error.
 const MAX_TOKENS: u64 = 1 << 30;
 
-/// Returns the questions that the plan leaves open.
+/// Returns one refusal for each required option of the format without an answer.
 pub(super) fn open_questions(plan: &PackPlan, target: &ForagerTarget) -> Vec<Problem> {
     let mut open = Vec::new();
     if target.sample_size == SampleSize::Fixed(0) {
@@ -24,7 +24,7 @@ pub(super) fn open_questions(plan: &PackPlan, target: &ForagerTarget) -> Vec<Pro
     open
 }
 
-/// Returns the wrong answers.
+/// Returns one refusal for each wrong answer to the options of the format.
 pub(super) fn refusals(target: &ForagerTarget) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if matches!(target.sample_size, SampleSize::Fixed(size) if size > MAX_TOKENS) {

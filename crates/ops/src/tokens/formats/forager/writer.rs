@@ -26,7 +26,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Returns a writer that begins with the first file.
+    /// Returns a writer that starts with the first file.
     pub(super) fn new(output: &'a SampleFiles) -> Self {
         Self { output, whole: BTreeMap::new(), dropped_tokens: 0 }
     }

@@ -8,13 +8,13 @@ use gristmill_core::pack::MdsTarget;
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
 
-/// Returns the questions that the plan leaves open.
+/// Returns one refusal for each required option of the format without an answer.
 pub(super) fn open_questions(target: &MdsTarget) -> Vec<Problem> {
     let is_open = target.sample_size == 0;
     is_open.then(|| missing_answer("no sample size is given", "--sample-size N")).into_iter().collect()
 }
 
-/// Returns the wrong answers.
+/// Returns one refusal for each wrong answer to the options of the format.
 pub(super) fn refusals(target: &MdsTarget) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if sample_bytes(target.sample_size) > MAX_SHARD_BYTES {

@@ -6,7 +6,7 @@ use gristmill_core::pack::{MegatronTarget, TextField, TokenType};
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
 
-/// Returns the wrong answers.
+/// Returns one refusal for each wrong answer to the options of the format.
 pub(super) fn refusals(plan: &PackPlan, target: &MegatronTarget) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if !matches!(target.token_type, None | Some(TokenType::U16 | TokenType::I32)) {

@@ -75,7 +75,7 @@ impl PartitionBlock {
 }
 
 impl<'a> Writer<'a> {
-    /// Returns a writer that begins with the first pairs.
+    /// Returns a writer that starts with the first pairs.
     pub(super) fn new(output: &'a Pairs) -> Self {
         let numbers = vec![0; output.prefixes.len()];
         Self { output, state: WriterState { numbers, ..WriterState::default() } }

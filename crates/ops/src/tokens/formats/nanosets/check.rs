@@ -6,7 +6,7 @@ use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::{Template, Tokenizer};
 
-/// Returns the wrong answers.
+/// Returns one refusal for each wrong answer to the options of the format.
 pub(super) fn refusals(plan: &PackPlan, target: &NanosetsTarget) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if plan.limit_tokens.is_some() && (target.skip > 0 || target.limit.is_some()) {

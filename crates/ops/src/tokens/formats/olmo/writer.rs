@@ -64,7 +64,7 @@ impl RowSource {
 }
 
 impl<'a> Writer<'a> {
-    /// Returns a writer that begins with the first file.
+    /// Returns a writer that starts with the first file.
     pub(super) fn new(output: &'a PartFiles) -> Self {
         Self { output, state: WriterState::default() }
     }
