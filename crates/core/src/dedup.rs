@@ -29,7 +29,7 @@ pub enum Keep {
     None,
 }
 
-/// What happens to the ranges that are found (docs/formats/bsade.md §6).
+/// How the ranges that are found are handled (docs/formats/bsade.md §6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -65,7 +65,7 @@ pub struct DedupPlan {
     /// Length of the shortest repeat that is removed, in bytes of text (`--minlen`); `None` means not answered yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_length: Option<u64>,
-    /// What happens to the ranges.
+    /// How the ranges that are found are handled.
     #[serde(default)]
     pub mode: Mode,
     /// Where annotate mode lists the ranges.

@@ -197,7 +197,7 @@ pub struct ShardFacts {
     pub is_tgz: bool,
     /// Whether the shard is omitted from the splits for another reason: its name cannot be written in a form that the loader finds.
     pub unusable: bool,
-    /// Progress of its scan.
+    /// Progress of the scan of the shard.
     pub state: ShardState,
     /// Samples counted so far; final once `state` is `Scanned`.
     pub samples: u64,
@@ -310,7 +310,7 @@ pub struct PreparedFacts {
 pub struct DuplicateKeys {
     /// Ascending indexes in [`DatasetFacts::shards`], one for each sample of a key; a shard may occur more than once.
     pub shards: Vec<u32>,
-    /// One of the keys, as an example.
+    /// An example of these keys.
     pub key: String,
     /// Number of keys.
     pub keys: u64,

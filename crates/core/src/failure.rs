@@ -50,7 +50,7 @@ pub struct Failure {
     pub subject: Subject,
     /// The reason, in user-facing words.
     pub why: String,
-    /// What the user can do.
+    /// What the user can do about the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

@@ -19,7 +19,7 @@ pub enum MixKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nonmatch {
-    /// The join is refused.
+    /// The join fails.
     #[default]
     Error,
     /// The sample is omitted.

@@ -23,7 +23,7 @@ pub enum Answer {
 pub struct Choice {
     /// The value as typed.
     pub name: &'static str,
-    /// Its meaning, in one line without full stop.
+    /// Meaning of the value, in one line without full stop.
     pub help: &'static str,
 }
 
@@ -144,11 +144,11 @@ pub struct OptionInfo {
     pub short: Option<char>,
     /// Earlier spellings of the flag, which help does not list.
     pub aliases: &'static [&'static str],
-    /// Options that cannot be given with it.
+    /// Options that cannot be given together with this option.
     pub conflicts: &'static [&'static str],
     /// Options that can answer the same question for some plans.
     pub alternatives: &'static [&'static str],
-    /// The option that must be given with it; empty if there is none.
+    /// The option that must be given together with this option; empty if there is none.
     pub needs: &'static str,
     /// The answer that permits replacing an existing output, empty for a flag without a value; `None` for other options.
     pub replaces: Option<&'static str>,
@@ -472,9 +472,9 @@ setters! {
     aliases(aliases: &'static [&'static str]) => aliases = aliases;
     /// Sets the options that can answer the same question for some plans. Prompts mention them.
     alternatives(others: &'static [&'static str]) => alternatives = others;
-    /// Sets the options that cannot be given with it.
+    /// Sets the options that cannot be given together with this option.
     conflicts(others: &'static [&'static str]) => conflicts = others;
-    /// Sets the option that must be given with it.
+    /// Sets the option that must be given together with this option.
     needs(other: &'static str) => needs = other;
     /// Sets the answer that permits replacing an existing output: a value, or an empty text for a flag without a value.
     replaces(answer: &'static str) => replaces = Some(answer);
@@ -492,7 +492,7 @@ setters! {
     required() => is_required = true;
     /// Makes forms show the option only in the list of all settings.
     advanced() => is_advanced = true;
-    /// Makes it a flag of all commands.
+    /// Makes the option a flag of all commands.
     global() => is_global = true;
     /// Makes forms complete a text as a path.
     completes_paths() => completes_paths = true;

@@ -34,9 +34,9 @@ impl Default for TextField {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpecialToken {
-    /// Its spelling in the vocabulary.
+    /// The spelling of the token in the vocabulary.
     Text(String),
-    /// Its id.
+    /// The id of the token.
     Id(u32),
 }
 
@@ -157,7 +157,7 @@ pub struct ModalitiesTarget {
     /// Whether to omit invalid JSON lines from the raw index instead of refusing the file.
     #[serde(default)]
     pub skip_bad_lines: bool,
-    /// Number of lines per batch. Used only with `compat`, where a bad document loses the rest of its batch.
+    /// Number of lines per batch. Used only with `compat`, where a bad document loses its batch and all later ones.
     #[serde(default = "default_batch")]
     pub batch_lines: u64,
 }
@@ -225,10 +225,10 @@ impl TaskShare {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameProfile {
-    /// As in datatrove 0.10.1.
+    /// Names of datatrove 0.10.1.
     #[default]
     Modern,
-    /// As in datatrove 0.4.0.
+    /// Names of datatrove 0.4.0.
     Classic,
 }
 

@@ -58,10 +58,10 @@ pub enum Tgz {
     Rewrite,
 }
 
-/// One `--split-parts NAME:PATTERN`.
+/// A split given by `--split-parts NAME:PATTERN`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitPattern {
-    /// Split name.
+    /// Name of the split.
     pub name: String,
     /// Braces are expanded first; each result is a regular expression, matched at the start of shard names.
     pub pattern: String,
@@ -70,7 +70,7 @@ pub struct SplitPattern {
 /// A split with an explicit list of shards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitList {
-    /// Split name.
+    /// Name of the split.
     pub name: String,
     /// Shard names; brace expressions are allowed, as in `split.yaml`.
     pub shards: Vec<String>,
@@ -107,7 +107,7 @@ pub enum SampleMapping {
     /// Not answered yet.
     #[default]
     Unset,
-    /// `--skip-dataset-yaml`.
+    /// `--skip-dataset-yaml`: no `dataset.yaml` is written.
     NoDatasetYaml,
     /// `CrudeWebdataset`: samples are maps of parts.
     Crude {

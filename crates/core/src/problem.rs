@@ -371,13 +371,13 @@ pub fn settle_media(problems: &mut [Problem]) {
 pub struct Problem {
     /// The thing that the finding concerns.
     pub subject: Subject,
-    /// Its kind.
+    /// The kind of the finding.
     pub kind: ProblemKind,
-    /// Its severity.
+    /// The severity of the finding.
     pub severity: Severity,
     /// One sentence: the problem, and how it was or will be handled. Not escaped; print it through `display_safe`.
     pub message: String,
-    /// What the user can do.
+    /// What the user can do about the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

@@ -18,7 +18,7 @@ pub struct PartRow<'a> {
 pub struct SampleRow<'a> {
     /// The key, including folders; unique in the whole data set.
     pub key: &'a str,
-    /// Index in its shard.
+    /// Index of the sample in its shard.
     pub sample_index: u64,
     /// Offset of the first header block of its first entry, in bytes.
     pub byte_offset: u64,
@@ -42,9 +42,9 @@ pub struct HiddenSample {
 /// A small description of a sample, which guided `prepare` shows and on which it evaluates field maps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleSketch {
-    /// Relative name of its shard.
+    /// Relative name of the shard of the sample.
     pub shard: String,
-    /// Its key.
+    /// The key of the sample.
     pub key: String,
     /// Part name, content offset and content size of each part, in the order of the archive.
     pub parts: Vec<(String, u64, u64)>,

@@ -45,7 +45,7 @@ impl FieldType {
 pub struct Field {
     /// Name of the field in the class.
     pub name: &'static str,
-    /// Type of its value.
+    /// Type of the value of the field.
     pub field_type: FieldType,
     /// The default in Python; `None` means that the field is required.
     pub default: Option<&'static str>,

@@ -199,7 +199,7 @@ pub struct Preparation {
     pub loading: SampleMapping,
     /// File name of the dataset YAML.
     pub dataset_yaml_name: String,
-    /// Media metadata.
+    /// The plan for collecting media metadata; `None` means none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaPlan>,
 }

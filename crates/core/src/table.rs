@@ -5,9 +5,9 @@ use unicode_width::UnicodeWidthStr;
 /// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// For text.
+    /// Left alignment, for text.
     Left,
-    /// For numbers.
+    /// Right alignment, for numbers.
     Right,
 }
 

@@ -26,7 +26,7 @@ pub struct ReadShare<'a> {
 }
 
 impl ReadShare<'_> {
-    /// All of the text was read.
+    /// The share for text that was read completely.
     pub const WHOLE: Self = Self { part: 1.0, range_starts: &[] };
 
     /// Returns the number of ranges that contain these positions, which must be sorted.

@@ -6,9 +6,9 @@ pub(super) struct OwnedWindows {
     /// Position of the anchor.
     pub at: u64,
     pub hash: u64,
-    /// The first window it owns.
+    /// Position of the first window that the anchor owns.
     pub low: u64,
-    /// The last window it owns.
+    /// Position of the last window that the anchor owns.
     pub high: u64,
 }
 

@@ -75,7 +75,7 @@ impl AnchorRing {
         Self { most: if is_far { RECENT_ANCHORS } else { 1 }, longest, ..Self::default() }
     }
 
-    /// Adds an anchor. Returns the distance to the last anchor with the same key in bytes, or 0 if there is none.
+    /// Adds an anchor. Returns the distance in bytes to the last anchor with the same key, or 0 if there is none.
     #[inline]
     fn replace(&mut self, key: u64, at: u64) -> u64 {
         let known = self.count.min(self.most);

@@ -32,7 +32,7 @@ pub(super) struct WindowSample {
     pub(super) place: WindowPosition,
     /// Whether the window is removable according to the text that was read.
     pub(super) is_removable: bool,
-    /// The extrapolated addition.
+    /// The addition from extrapolation to text that was not read.
     pub(super) grown: AddedShare,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Tally {
     all: Counts,
     /// Counts according to the text that was read.
     pub(super) found: Counts,
-    /// The extrapolated addition.
+    /// The addition from extrapolation to text that was not read.
     pub(super) grown: Counts,
 }
 

@@ -30,9 +30,9 @@ const SLACK_DIVISOR: u64 = 4;
 /// Number of significant bits of hashes: all, except in tests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits {
-    /// Bits of the hash that selects anchors.
+    /// Number of significant bits of the hash that selects anchors.
     pub order: u32,
-    /// Bits of keys.
+    /// Number of significant bits of keys.
     pub key: u32,
 }
 
@@ -111,7 +111,7 @@ pub(super) struct Walk {
 /// Computes the hashes, and the windows whose owners are known.
 struct Chooser {
     hasher: WindowHash,
-    /// Set if windows are long.
+    /// Finds candidates by their first bytes; set if windows are long.
     grams: Option<Grams>,
     /// The significant bits of hashes.
     mask: u64,

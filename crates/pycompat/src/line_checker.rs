@@ -42,12 +42,12 @@ enum State {
         may_close: bool,
     },
     Colon,
-    /// After a value.
+    /// A value has ended.
     More,
     Text {
         is_key: bool,
     },
-    /// After a backslash.
+    /// The character after a backslash is expected.
     Escape {
         is_key: bool,
     },

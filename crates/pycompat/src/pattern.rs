@@ -17,7 +17,7 @@ const BACKTRACK_LIMIT: usize = 1_000_000;
 pub struct PatternError {
     /// The reason, which names the construct.
     pub message: String,
-    /// What the user can do.
+    /// What the user can do about the pattern.
     pub hint: Option<String>,
 }
 

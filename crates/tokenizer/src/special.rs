@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const ADDED: &str = "added_tokens";
 
 /// Returns a `tokenizer.json` in which these tokens are special, with the properties that the reference gives them: not normalized, matched
-/// also inside words, without adjacent spaces. All other bytes of the file are unchanged.
+/// also inside words, without adjacent spaces. The other values of the file are copied unchanged.
 pub(super) fn make_special(file: &[u8], tokens: &[(u32, &str)]) -> Result<Vec<u8>, String> {
     let mut parts: BTreeMap<Cow<'_, str>, &RawValue> =
         serde_json::from_slice(file).map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyTexts {
-    /// They are not packed.
+    /// Empty texts are not packed.
     #[default]
     LeaveOut,
     /// Each is a document without a sequence, as `preprocess_data.py` writes it.

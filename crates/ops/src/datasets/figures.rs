@@ -67,9 +67,9 @@ pub struct Figures {
 /// A group of statistics that is computed separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureGroup {
-    /// Samples, records, parts.
+    /// Counts of samples, records and parts.
     Samples,
-    /// Pictures, sounds, videos.
+    /// Statistics of pictures, sounds and videos.
     Media,
     /// Lengths of texts, for which content must be read.
     Texts,

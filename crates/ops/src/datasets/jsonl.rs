@@ -1,4 +1,4 @@
-//! JSONL files.
+//! Reads JSONL files for `info`, `lint`, `verify`, `facts` and the browser.
 
 use super::figures::{FigureGroup, Figures, MAX_JSONL_RECORDS};
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};

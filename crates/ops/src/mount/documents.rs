@@ -27,7 +27,7 @@ const MAX_TEXTS: usize = 64;
 /// The cached texts by the number of their documents, the most recently used one last.
 type Texts = VecDeque<(u64, Arc<Mutex<Text>>)>;
 
-/// How documents are shown.
+/// The files of documents of tokens: ids, and text if it is decoded.
 pub(super) struct Documents {
     has_text: bool,
     texts: Mutex<Texts>,

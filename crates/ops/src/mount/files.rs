@@ -59,7 +59,7 @@ pub(super) struct PartsFiles {
 /// The opening of a file, shared by all threads that wait for it.
 #[derive(Default)]
 struct PendingOpen {
-    /// The result, and its time.
+    /// The result of opening the file, and the time of the result.
     result: OnceLock<(Outcome<Arc<ReadFile>>, Instant)>,
     /// Locked by the thread that opens the file.
     opener: Mutex<()>,

@@ -19,17 +19,17 @@ pub(super) enum Content {
     Lines,
 }
 
-/// A folder of the layout.
+/// A folder that the layout creates, such as that of a shard or split.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
-    /// Its name as an entry.
+    /// The name of the folder as a directory entry.
     pub(super) name: String,
-    /// Its index in the parent folder.
+    /// The index of the folder in its parent folder.
     pub(super) place: usize,
-    /// The inode numbers of its subfolders.
+    /// The inode numbers of the subfolders.
     pub(super) folders: Vec<u64>,
     by_name: HashMap<String, u64>,
-    /// The samples that it shows.
+    /// The samples that the folder shows.
     pub(super) content: Option<Content>,
 }
 

@@ -94,7 +94,7 @@ pub(super) struct Samples {
     stamps: Mutex<HashMap<u64, FileStamp>>,
     /// Open loose files of a store, by number.
     objects: OpenFiles,
-    /// How documents of tokens are shown.
+    /// The files of documents, if the samples are packed tokens.
     documents: Option<Documents>,
 }
 

@@ -105,13 +105,13 @@ pub struct ObsoleteFlag {
 
 /// An operation with its plan, options, preview and run.
 pub trait Operation: Sized + Send + Sync + 'static {
-    /// Answers to the options.
+    /// The plan: the answers to the options.
     type Plan: Plan;
     /// Result of a preview.
     type Preview: Report;
     /// Result of a run.
     type Report: Report;
-    /// Command, such as `nanosets merge`.
+    /// Name of the command, such as `nanosets merge`.
     const NAME: &'static str;
     /// Other names of the command.
     const ALIASES: &'static [&'static str] = &[];
@@ -288,7 +288,7 @@ pub trait AnyOperation: Sync {
     fn read(&self, text: &str) -> Outcome<Box<dyn AnyPlan>>;
 }
 
-/// A plan of some operation.
+/// A [`Plan`] with its type erased.
 pub trait AnyPlan: Debug + Send + Sync {
     /// Returns the operation of the plan.
     fn operation(&self) -> &'static dyn AnyOperation;

@@ -78,7 +78,7 @@ impl Operation for ModalitiesInstruction {
 /// The files that a run would write.
 #[derive(Clone, Debug, Serialize)]
 pub struct InstructionPreview {
-    /// The folder of all output.
+    /// The folder that contains all output files.
     pub folder: String,
     /// The files with the lines of each partition.
     pub files: Vec<String>,

@@ -23,11 +23,11 @@ const MAX_NAMES: usize = 12;
 /// Numbers of samples that the plan omits, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Samples of which no part remains.
+    /// Number of samples of which no part remains.
     pub without_parts: u64,
-    /// Samples without a required part.
+    /// Number of samples without a required part.
     pub without_required: u64,
-    /// Samples that a list of keys omits.
+    /// Number of samples that a list of keys omits.
     pub by_keys: u64,
     /// Samples that `split.yaml` of the input excludes, individually or with their shards.
     #[serde(default)]

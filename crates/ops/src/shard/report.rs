@@ -116,7 +116,7 @@ pub struct ShardReport {
     pub bytes: u64,
     /// The splits of the first set, in order.
     pub splits: Vec<PlannedSplit>,
-    /// All sets.
+    /// All sets of new shards.
     #[serde(default)]
     pub sets: Vec<WrittenSet>,
     /// With `--text-to`: number of lines of text.
@@ -127,7 +127,7 @@ pub struct ShardReport {
     /// Number of chosen samples that `split.yaml` of the input excludes.
     #[serde(default)]
     pub kept_excluded: u64,
-    /// All shards.
+    /// All shards that were written.
     pub files: Vec<WrittenShard>,
     /// Number of shards that a stopped run had finished.
     pub resumed_shards: u64,
@@ -150,9 +150,9 @@ pub struct ShardReport {
     pub examples: Examples,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
+    /// Number of problems and notes, by severity and kind.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
+    /// Wall-clock time of the run.
     #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds", skip_deserializing)]
     pub elapsed: Duration,
 }

@@ -315,7 +315,7 @@ pub(crate) trait TokenOutput: SpoolRules {
 /// An estimate of the files of a format, for a preview.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileEstimate {
-    /// Items of the format in all files.
+    /// Number of items (such as documents or samples) in all files.
     pub(crate) items: u64,
     /// Bytes in addition to the tokens and masks.
     pub(crate) extra_bytes: u64,

@@ -23,19 +23,19 @@ const FILE_MODE: u32 = 0o644;
 /// Size of the write buffer, in bytes.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// The result of a run.
+/// The report of a run of `modalities instruction`.
 #[derive(Clone, Debug, Serialize)]
 pub struct InstructionReport {
-    /// The folder of all output.
+    /// The folder that contains all output files.
     pub folder: String,
     /// Partitions that have lines.
     pub partitions: Vec<PartitionReport>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
+    /// Number of problems and notes, by severity and kind.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
+    /// Wall-clock time of the run.
     #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
     pub elapsed: Duration,
 }

@@ -147,7 +147,7 @@ impl<'a> SpoolSet<'a> {
         spools.iter_mut().filter(|(name, _)| grown.contains(*name)).try_for_each(|(_, spool)| spool.rest())
     }
 
-    /// Closes all files.
+    /// Closes the open files of all spools.
     pub(crate) fn rest(&mut self) -> Outcome<()> {
         self.spools.values_mut().try_for_each(Spool::rest)
     }

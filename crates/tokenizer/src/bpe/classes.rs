@@ -5,11 +5,11 @@ use regex_syntax::hir::{Class, HirKind};
 use std::sync::LazyLock;
 use wide::u8x16;
 
-/// `\p{L}`.
+/// Letters: `\p{L}`.
 pub(super) const LETTER: u8 = 1;
-/// `\p{N}`.
+/// Numbers: `\p{N}`.
 pub(super) const NUMBER: u8 = 2;
-/// `\s`.
+/// White space: `\s`.
 pub(super) const SPACE: u8 = 4;
 /// `\p{Lu}`, `\p{Lt}`, `\p{Lm}`, `\p{Lo}`, `\p{M}`: characters that can start a word with an initial capital.
 pub(super) const UPPER: u8 = 8;

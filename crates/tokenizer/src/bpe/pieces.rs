@@ -74,7 +74,7 @@ struct PieceLookup {
     hash: u64,
 }
 
-/// Buffers of one thread.
+/// Buffers of one thread for splitting words into pieces.
 #[derive(Debug)]
 pub(super) struct WordBuffers {
     known: Cache,

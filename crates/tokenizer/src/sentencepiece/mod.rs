@@ -34,7 +34,7 @@ enum Kind {
     Char,
 }
 
-/// Buffers of one thread.
+/// Buffers of one thread for encoding texts.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     normalized: Vec<u8>,

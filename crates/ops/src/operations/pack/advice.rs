@@ -18,7 +18,7 @@ const SHOWN_DOCUMENTS: usize = 3;
 /// Maximum number of columns of a shown document.
 const DOCUMENT_COLUMNS: usize = 100;
 
-/// The advice of `pack`.
+/// The advice of `pack`, with the files and documents that it has read.
 #[derive(Default)]
 pub(super) struct PackAdvice {
     files: InputFiles,

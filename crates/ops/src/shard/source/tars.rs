@@ -235,7 +235,7 @@ struct ShardSink {
     parts: Vec<Part>,
     /// Offset of the headers of the next part, if it is sparse.
     sparse_at: Option<u64>,
-    /// Key whose parts are hidden.
+    /// The key of the current sample, if it is not UTF-8.
     key: Vec<u8>,
     record: Vec<u8>,
     /// Keys of damaged samples that are not UTF-8, as displayed. These samples are omitted.

@@ -84,7 +84,7 @@ pub struct Packer<'a> {
     finder: SpecialTokenFinder,
     guard: Option<ParityCheck>,
     batch: Batch,
-    /// The texts of one line.
+    /// The encoded texts of one line.
     line_batch: Batch,
     whole: Vec<u32>,
     cancel: Cancel,

@@ -288,7 +288,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Closes all files.
+    /// Closes the open files of all spools.
     pub(super) fn rest(&mut self) -> Outcome<()> {
         self.formats.iter_mut().try_for_each(|format| format.spools.rest())
     }

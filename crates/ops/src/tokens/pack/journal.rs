@@ -35,7 +35,7 @@ pub(super) struct ResumePosition {
     pub(super) line: u64,
 }
 
-/// Counts so far.
+/// Counts of a run up to a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Totals {
     pub(super) documents: u64,

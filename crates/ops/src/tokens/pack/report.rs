@@ -5,7 +5,7 @@ use gristmill_core::{text, Problem, ProblemKind, Severity};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The result of a run.
+/// The report of a run of `pack`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PackReport {
     /// Number of input files; a file that is read for two formats counts once.
@@ -27,9 +27,9 @@ pub struct PackReport {
     pub switched_to_reference: Option<String>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
+    /// Number of problems and notes, by severity and kind.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
+    /// Wall-clock time of the run.
     #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds", skip_deserializing)]
     pub elapsed: Duration,
 }
@@ -69,7 +69,7 @@ pub struct Skipped {
     pub documents: u64,
 }
 
-/// A preview of a run.
+/// The preview of a run of `pack`.
 #[derive(Clone, Debug, Serialize)]
 pub struct PackPreview {
     /// The first 1,000 input files, in the order of the first format.

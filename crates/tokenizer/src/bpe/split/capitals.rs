@@ -4,7 +4,7 @@ use super::super::classes::{Classes, END, LETTER, LOWER, NUMBER, SPACE, UPPER};
 use super::numbers::{digits, line_ends, lines_or_spaces};
 use super::{contractions, Scan};
 
-/// Splits as GPT-4o does.
+/// Splits text into words with the pattern of GPT-4o.
 pub(in super::super) struct Gpt4oSplitter(pub(in super::super) &'static Classes);
 
 impl Scan for Gpt4oSplitter {

@@ -4,7 +4,7 @@ use super::super::classes::{Classes, END, LETTER, NUMBER, SPACE};
 use super::blocks::{Block, DECIDED_PLACES};
 use super::{contractions, spaces, without_last, Scan};
 
-/// Splits as GPT-2 does.
+/// Splits text into words with the pattern of GPT-2.
 pub(in super::super) struct Gpt2(pub(in super::super) &'static Classes);
 
 impl Scan for Gpt2 {

@@ -19,7 +19,7 @@ pub(super) use numbers::Numbers;
 /// Longest run of spaces that is split, in bytes. For longer runs, the regex engine of the reference may exceed its backtracking limit.
 const MAX_SPACE_BYTES: usize = 1 << 18;
 
-/// Finds words.
+/// Finds the words of a text.
 pub(super) trait Scan {
     /// Returns the end of the word at this offset, which is before the end of the text. Returns the offset itself if the end cannot be
     /// determined.

@@ -6,7 +6,7 @@ use super::super::classes::{Classes, LETTER, NUMBER, SPACE};
 use super::blocks::{Block, DECIDED_PLACES};
 use super::{contractions, spaces, without_last, Scan};
 
-/// Splits as GPT-4 and Llama 3 do with three digits, as Qwen 2 does with one.
+/// Splits text into words with the pattern of GPT-4 and Llama 3 (three digits) or of Qwen 2 (one digit).
 pub(in super::super) struct Numbers {
     pub(in super::super) classes: &'static Classes,
     /// Maximum number of digits of a word.
@@ -107,7 +107,7 @@ pub(super) fn line_ends(text: &[u8], mut at: usize, of: &[u8]) -> usize {
     at
 }
 
-/// Returns the end of a match of `\s*[\r ]+|\s+(?!\S)|\s+`. A run of spaces with line ends matches up to the last line end.
+/// Returns the end of a match of `\s*[\r\n]+|\s+(?!\S)|\s+`. A run of spaces with line ends matches up to the last line end.
 #[inline]
 pub(super) fn lines_or_spaces(classes: &Classes, text: &[u8], at: usize) -> usize {
     let found = spaces(classes, text, at);

@@ -33,7 +33,7 @@ pub(super) struct MissingMedium {
 
 /// The base of the paths of media.
 pub(super) enum MediaRoot {
-    /// A folder.
+    /// A folder, to which paths are relative.
     Folder(PathBuf),
     /// A prepared data set, in which paths are `KEY.PART`.
     Prepared(Box<PreparedMedia>),

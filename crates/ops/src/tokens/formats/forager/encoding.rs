@@ -1,4 +1,4 @@
-//! The encoding of samples.
+//! How `--format forager` encodes documents.
 
 use super::Forager;
 use crate::tokens::encode::{end_id, no_end, DocumentPadding, EncodingSpec, End, Kind};

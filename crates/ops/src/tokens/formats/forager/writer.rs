@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// The function that returns a spool name for a file number, and the bytes per sample in the spool.
 type SampleSpool = (fn(usize) -> String, u64);
 
-/// The writer of sample files.
+/// Writes sample files and their index.
 pub(super) struct Writer<'a> {
     output: &'a SampleFiles,
     /// The position after the last whole sample, for each spool.

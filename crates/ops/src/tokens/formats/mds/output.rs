@@ -1,4 +1,4 @@
-//! The files of an MDS set.
+//! The output files of `--format mds`.
 
 use super::files::ShardFolder;
 use super::index::INDEX;

@@ -121,7 +121,7 @@ pub(super) fn sample_header(tokens: u64) -> Outcome<Vec<u8>> {
     Ok(header)
 }
 
-/// One shard of a plan.
+/// A shard of a [`ShardPlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlannedShard {
     /// Index of the first sample in the set.

@@ -26,7 +26,7 @@ const TOKEN_BYTES: u64 = 4;
 /// Name of this activity in errors.
 const ACTIVITY: &str = "packing for mds";
 
-/// The writer of an MDS set.
+/// Writes the shards and the index of an MDS set.
 pub(super) struct Writer<'a> {
     output: &'a ShardFolder,
     /// Number of tokens that `--no-wrap` drops: those of a document after the end of its sample.

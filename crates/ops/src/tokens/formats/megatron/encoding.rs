@@ -1,4 +1,4 @@
-//! The encoding of pairs.
+//! How `--format megatron` encodes documents.
 
 use super::Megatron;
 use crate::tokens::encode::{end_id, EncodingSpec, End, IdSource, Kind, SequenceRules};

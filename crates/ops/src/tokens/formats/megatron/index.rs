@@ -21,7 +21,7 @@ const TYPES: [(&str, u64); 8] =
 /// The type of the tokens of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PairType {
-    /// Its code in the index.
+    /// The code of the type in the index.
     pub(super) code: u8,
     pub(super) name: &'static str,
     /// Bytes per token.
@@ -125,7 +125,7 @@ pub(super) fn write_index(
 pub(super) mod testing {
     use super::*;
 
-    /// Tables in memory.
+    /// The tables of an index in memory.
     pub(in super::super) struct Tables<'a> {
         pub(in super::super) lengths: &'a [i32],
         pub(in super::super) counts: &'a [u32],

@@ -1,4 +1,4 @@
-//! The files of pairs.
+//! The output files of `--format megatron`.
 
 use super::files::{is_folder, PairSpools, Pairs};
 use super::index::{DOCUMENT_BYTES, HEAD_BYTES, LENGTH_BYTES, MARK_BYTES};

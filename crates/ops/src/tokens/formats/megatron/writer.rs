@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The writer of pairs.
+/// Writes the token files and indexes of pairs.
 pub(super) struct Writer<'a> {
     output: &'a Pairs,
     state: WriterState,

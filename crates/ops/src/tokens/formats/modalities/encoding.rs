@@ -1,4 +1,4 @@
-//! The encoding of `.pbin` files.
+//! How `--format modalities` encodes documents.
 
 use super::Modalities;
 use crate::engine::modalities::unknown_end;

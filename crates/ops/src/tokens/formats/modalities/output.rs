@@ -1,4 +1,4 @@
-//! Writes `.pbin` files.
+//! The output files of `--format modalities`, and their writer.
 
 use super::names::pbin_names;
 use super::target;

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Number of documents that are padded together (docs/formats/nanosets.md §2).
 const DOCUMENTS_PER_BATCH: usize = 10_000;
 
-/// Finishes all tasks.
+/// Writes the final files of all tasks.
 pub(super) fn finish(finishing: &FinishContext<'_>, output: &TokenFolder) -> Outcome<FinishedFormat> {
     let context = finishing.context;
     let done = run_units(&output.ranks, context.options.threads, &context.cancel, |rank| {

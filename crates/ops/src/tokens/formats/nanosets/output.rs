@@ -1,4 +1,4 @@
-//! The files of the tasks.
+//! The output files of `--format nanosets`.
 
 use super::files::{is_done, spool, TokenFolder};
 use super::writer::Writer;

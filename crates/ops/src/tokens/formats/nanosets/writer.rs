@@ -9,7 +9,7 @@ use gristmill_core::Outcome;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The writer of a token folder.
+/// Writes the `.ds` files and indexes of a token folder.
 pub(super) struct Writer<'a> {
     output: &'a TokenFolder,
     tasks: BTreeMap<u32, TaskCounts>,

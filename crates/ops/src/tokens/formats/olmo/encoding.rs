@@ -1,4 +1,4 @@
-//! The encoding of documents (docs/formats/olmo.md §1 and §2).
+//! How `--format olmo` encodes documents (docs/formats/olmo.md §1 and §2).
 
 use super::super::super::format::TokenFormat;
 use super::Olmo;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Size of the end positions of a document of a shuffled set, in bytes.
 pub(super) const ENDS_BYTES: u64 = 16;
 
-/// The files of a run.
+/// The token files and tables of a run.
 pub(super) struct PartFiles {
     pub(super) plan: PackPlan,
     pub(super) place: PathBuf,

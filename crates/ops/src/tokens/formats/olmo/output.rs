@@ -1,4 +1,4 @@
-//! The files of a set.
+//! The output files of `--format olmo`.
 
 use super::files::{is_part_name, rows_spool, tokens_spool, PartFiles, ENDS_BYTES};
 use super::target;

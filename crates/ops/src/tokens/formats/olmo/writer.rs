@@ -34,7 +34,7 @@ struct WriterState {
     broken_fields: u64,
 }
 
-/// The writer of a set.
+/// Writes the token files and tables of a set.
 pub(super) struct Writer<'a> {
     output: &'a PartFiles,
     state: WriterState,
