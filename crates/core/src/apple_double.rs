@@ -1,4 +1,4 @@
-//! AppleDouble entries of a shard: files `._NAME` that the tar of macOS adds and that the key rule treats as parts of samples.
+//! AppleDouble entries of a shard: files `._NAME` that the tar of macOS adds and that the key rule assigns to samples.
 
 use super::problem::{Problem, ProblemKind, Subject};
 use super::text::count;
@@ -34,7 +34,7 @@ pub struct AppleDouble {
 }
 
 impl AppleDouble {
-    /// Whether the shard is unusable in its present form.
+    /// Whether the shard is unusable without repacking.
     pub fn is_refused(&self) -> bool {
         self.place != AppleDoublePlace::BetweenSamples
     }

@@ -1,4 +1,4 @@
-//! Catches panics of third-party code, so that they cost one unit of work and not the run.
+//! Catches panics of third-party code, so that a panic fails one unit of work instead of the run.
 
 use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -7,7 +7,7 @@ thread_local! {
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs work that may panic on unexpected input; returns `None` if it panicked. Nothing is printed then ([`is_caught`]).
+/// Calls a function that may panic on unexpected input; returns `None` if it panicked. The panic is not printed ([`is_caught`]).
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     let before = IS_CAUGHT.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work)).ok();
@@ -15,7 +15,7 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     done
 }
 
-/// Whether a panic of this thread would be caught by [`catch_panic`], so that it need not be reported as a defect.
+/// Whether [`catch_panic`] would catch a panic of this thread, so that it must not be reported as a defect.
 pub fn is_caught() -> bool {
     IS_CAUGHT.get()
 }

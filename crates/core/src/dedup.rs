@@ -1,5 +1,5 @@
-//! The plan of `dedup`: every answer that decides the bytes of the deduplicated tree. Screens, prompts, flags and `plan.yaml` fill this
-//! value.
+//! The plan of `dedup`: all answers that determine the bytes of the deduplicated files. Forms, prompts, flags and `plan.yaml` set its
+//! values.
 
 use super::plan::PLAN_VERSION;
 use serde::{Deserialize, Serialize};
@@ -7,11 +7,11 @@ use std::path::Path;
 
 /// Default key under which annotate mode writes the ranges.
 pub const ANNOTATE_KEY: &str = "metadata.sa_remove_ranges";
-/// Field that the older of the two variants writes.
+/// Field that variant B writes; B is the older variant.
 pub const FIELD_OF_VARIANT_B: &str = "sa_remove_ranges";
-/// Default field that holds the text.
+/// Default name of the text field.
 pub const TEXT_KEY: &str = "text";
-/// Minimum number of occurrences that makes a passage a repeated one.
+/// Smallest number of occurrences that makes a passage a repeat.
 pub const LEAST_COUNT: u64 = 2;
 /// Minimum length that guided modes propose, in bytes.
 pub const USUAL_MIN_LENGTH: u64 = 500;
@@ -22,14 +22,14 @@ pub const SHOWN_LENGTHS: [u64; 5] = [50, 100, 200, 500, 1_000];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
-    /// The first in document order.
+    /// The first occurrence in document order.
     #[default]
     First,
-    /// None.
+    /// No occurrence.
     None,
 }
 
-/// What happens to the ranges that are found (docs/formats/bsade.md §6).
+/// How the ranges that are found are handled (docs/formats/bsade.md §6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -51,21 +51,21 @@ pub enum Variant {
     B,
 }
 
-/// What is deduplicated, how, and where the result is written.
+/// The inputs, options and output of a deduplication.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DedupPlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan, see [`PLAN_VERSION`].
     pub version: u32,
     /// The folder of JSONL files, as given by the user; empty with [`from_index`](Self::from_index).
     #[serde(default)]
     pub input: String,
-    /// The folder that receives the same tree.
+    /// The output folder, which gets the same tree of files.
     pub output: String,
     /// Length of the shortest repeat that is removed, in bytes of text (`--minlen`); `None` means not answered yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_length: Option<u64>,
-    /// What happens to the ranges.
+    /// How the ranges that are found are handled.
     #[serde(default)]
     pub mode: Mode,
     /// Where annotate mode lists the ranges.
@@ -74,7 +74,7 @@ pub struct DedupPlan {
     /// The dotted key of variant A.
     #[serde(default = "default_annotate_key")]
     pub annotate_key: String,
-    /// The field that holds the text.
+    /// The name of the text field.
     #[serde(default = "default_text_key")]
     pub text_key: String,
     /// Which occurrences are kept.
@@ -83,13 +83,13 @@ pub struct DedupPlan {
     /// Only passages with at least this many occurrences in total are removed; at least [`LEAST_COUNT`].
     #[serde(default = "default_count")]
     pub min_count: u64,
-    /// An earlier data set: it is ordered before the input and is not changed.
+    /// An earlier data set. It comes before the input in document order, and is not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// Where to write the index that the reference would make (docs/formats/bsade.md §3), together with the ranges.
+    /// Path of the index to export in the format of the reference program (docs/formats/bsade.md §3), including the ranges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub export_index: Option<String>,
-    /// Where to write the ranges alone (docs/formats/bsade.md §5).
+    /// Path of the ranges to export without an index (docs/formats/bsade.md §5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub export_ranges: Option<String>,
     /// Number of shards of the export.
@@ -98,13 +98,13 @@ pub struct DedupPlan {
     /// Whether to export the suffix table too.
     #[serde(default)]
     pub table: bool,
-    /// An index to read text and records from, in place of the folder.
+    /// An index from which texts and records are read instead of the input folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_index: Option<String>,
-    /// Replaces an existing output. By default it is refused, except that the same plan resumes or does nothing.
+    /// Whether to replace an existing output. Otherwise it is refused, unless the same plan wrote it: such a run resumes or does nothing.
     #[serde(default)]
     pub overwrite: bool,
-    /// Names the output as the reference does: with variant B, `_annotated` is appended to the name of annotated output.
+    /// Whether to name the output as the reference program does: with variant B, `_annotated` is appended to the name of annotated output.
     #[serde(default)]
     pub compat: bool,
 }
@@ -126,7 +126,7 @@ fn default_shards() -> u32 {
 }
 
 impl DedupPlan {
-    /// Creates a plan in which only the input and the output are answered.
+    /// Creates a plan with only the input and the output set.
     pub fn new(input: impl Into<String>, output: impl Into<String>) -> Self {
         Self {
             version: PLAN_VERSION,
@@ -140,20 +140,20 @@ impl DedupPlan {
         }
     }
 
-    /// Returns the path that the text is read from: the folder, or the index in its place.
+    /// Returns the path from which the text is read: the input folder or the index.
     pub fn source(&self) -> &str {
         self.from_index.as_deref().unwrap_or(&self.input)
     }
 
-    /// Returns the proposed name of the result, after that of the source; `None` if the source has none.
+    /// Returns the proposed name of the output, derived from the source; `None` if the source has no name.
     pub fn proposed_name(&self) -> Option<String> {
         let name = Path::new(self.source()).file_name()?.to_string_lossy().into_owned();
-        // `a.jsonl.gz` and `a.jsonl` are named `a`.
+        // `a.jsonl.gz` and `a.jsonl` both give the name `a`.
         let end = name.to_ascii_lowercase().find(".json").filter(|at| *at > 0).unwrap_or(name.len());
         Some(format!("{}-dedup", name.get(..end).unwrap_or(&name)))
     }
 
-    /// Returns the path at which the result is published: the output as given, or with `_annotated` where the reference adds it.
+    /// Returns the path at which the output is published: the output path, with `_annotated` appended if the reference program does.
     pub fn visible_output(&self) -> String {
         let output = self.output.as_str();
         if self.compat && self.mode == Mode::Annotate && self.variant == Variant::B {

@@ -1,6 +1,6 @@
 //! Finds the name that the user probably meant.
 
-/// Returns the candidate nearest to `text`, if one is near enough to be suggested. Case is ignored.
+/// Returns the candidate most similar to `text`; `None` if no candidate is similar enough to suggest it. Ignores case.
 pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted: Vec<char> = text.chars().take(200).flat_map(char::to_lowercase).collect();
     let mut best: Option<(usize, &str)> = None;

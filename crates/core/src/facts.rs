@@ -1,4 +1,4 @@
-//! What has been found out about a data set so far: the input of every question and of `validate`.
+//! Facts about a data set that are known so far. Prompts and `validate` use them.
 
 use super::apple_double::AppleDouble;
 use super::problem::{Problem, ProblemKind};
@@ -8,32 +8,32 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The kind of data set that a path is. See docs/formats/energon.md §1.
+/// The kind of data set at a path. See docs/formats/energon.md §1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatasetKind {
     /// A folder with `.nv-meta/.info.json` (or `.info.yaml`): prepared.
     PreparedWebDataset,
     /// A folder with tar shards that is not prepared.
     RawWebDataset,
-    /// A folder with `.nv-meta/index.sqlite` only: media metadata, or a failed run of another program.
+    /// A folder with only `.nv-meta/index.sqlite`: media metadata, or the rest of a failed run of another program.
     Filesystem,
     /// A `.jsonl` file.
     Jsonl,
     /// A metadataset `.yaml` file.
     Metadataset,
-    /// Token ids, made by `pack` or by a framework's own tool.
+    /// Files of token ids, written by `pack` or by a framework's own tool.
     Tokens(&'static TokenKind),
-    /// A folder with one folder for each of several formats: tokens packed in several formats.
+    /// A folder with tokens in several formats, one subfolder for each format.
     PackedFormats,
-    /// A folder with the two files of a mixture of token folders.
+    /// A folder with the two index files of a mixture of token folders.
     MixtureIndex,
     /// A file whose documents are rows of a table.
     Table(&'static TableKind),
-    /// A folder with such files, and without shards and media.
+    /// A folder with such files, but without shards and media.
     TableFolder(&'static TableKind),
-    /// A folder with pictures, sounds or videos that are not described yet.
+    /// A folder of pictures, sounds or videos without media metadata.
     LooseMedia,
-    /// A folder with an index of duplicates: one folder for each shard of it.
+    /// A folder with an index of duplicates, one subfolder for each shard of the index.
     DedupIndex,
     /// Any other folder.
     PlainFolder,
@@ -41,47 +41,47 @@ pub enum DatasetKind {
     SingleShard,
     /// A compressed JSONL file.
     PackedJsonl,
-    /// An index of the lines of a file, for Modalities.
+    /// A raw index of Modalities.
     RawIndex,
     /// Any other file.
     OtherFile,
 }
 
-/// A kind of files with tables.
+/// A kind of table files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableKind {
-    /// The name in results.
+    /// Name of the kind in results.
     pub id: &'static str,
-    /// The name of a folder of such files in results.
+    /// Name of the kind in results, for a folder of such files.
     pub folder_id: &'static str,
     /// The user-facing name.
     pub title: &'static str,
 }
 
-/// One layout of files with token ids: what is known of it without reading them.
+/// A layout of token files, with the facts that are known without reading any.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenKind {
-    /// The name in results: `token-folder`.
+    /// Name of the layout in results, such as `token-folder`.
     pub id: &'static str,
-    /// The user-facing name of its framework.
+    /// The user-facing name of the framework.
     pub title: &'static str,
-    /// The value of `--format`, which is also the name of its folder in an output of several formats.
+    /// The value of `--format`, which is also the name of the subfolder in an output with several formats.
     pub format: &'static str,
-    /// The noun, in the singular, for what its files consist of.
+    /// The noun, in the singular, for an item of the files.
     pub item: &'static str,
-    /// Whether it is a single file.
+    /// Whether the layout is a single file.
     pub is_file: bool,
-    /// Whether `mix index` takes it.
+    /// Whether `mix index` supports the layout.
     pub is_mixable: bool,
-    /// Returns the tokens of a window of training with this sequence length, and those from one window to the next.
+    /// Returns the number of tokens of a training window with this sequence length, and the distance between the starts of windows.
     pub window: fn(u64) -> (u64, u64),
-    /// Whether an existing path has this layout: a file, or a folder, as `is_file` says. Opens at most one file.
+    /// Whether an existing path has this layout. The path must be a file or a folder according to `is_file`. Opens at most one file.
     pub detect: fn(&Path) -> bool,
-    /// Whether a folder, if it is nothing else, has files named like this layout whose index or table is missing or damaged.
+    /// Whether a folder of no other kind has files with the names of this layout and a missing or damaged index or table.
     pub detect_damaged: fn(&Path) -> bool,
-    /// Returns the files with tokens of a folder, without those that describe them.
+    /// Returns the token files of a folder, without indexes and metadata.
     pub files: fn(&Path) -> Vec<PathBuf>,
-    /// Returns why a path that is named like this layout cannot be used.
+    /// Returns the reason why a path with a name of this layout is unusable.
     pub defect: fn(&Path) -> Option<&'static str>,
 }
 
@@ -100,7 +100,7 @@ impl Serialize for DatasetKind {
 }
 
 impl DatasetKind {
-    /// Returns the name in results.
+    /// Returns the name of the kind in results.
     pub fn id(self) -> &'static str {
         match self {
             Self::Tokens(kind) => kind.id,
@@ -119,37 +119,37 @@ impl DatasetKind {
         }
     }
 
-    /// Whether it is a folder of tar shards.
+    /// Whether the data set is a folder of tar shards.
     pub fn is_web_dataset(self) -> bool {
         matches!(self, Self::PreparedWebDataset | Self::RawWebDataset)
     }
 
-    /// Whether it is a folder of tar shards that is not prepared.
+    /// Whether the data set is a folder of tar shards that is not prepared.
     pub fn is_raw_web_dataset(self) -> bool {
         self.is_web_dataset() && !self.has_splits()
     }
 
-    /// Whether it has splits and excludes.
+    /// Whether the data set has splits and excludes.
     pub fn has_splits(self) -> bool {
         self.info().why_no_splits.is_none()
     }
 
-    /// Whether it is a folder whose files are browsed as they are.
+    /// Whether the data set is a folder whose files are browsed individually.
     pub fn has_loose_files(self) -> bool {
         matches!(self, Self::PlainFolder | Self::LooseMedia | Self::Filesystem)
     }
 
-    /// Whether it is a single file that is prepared without questions.
+    /// Whether the data set is a single file that is prepared without prompts.
     pub fn is_prepared_without_questions(self) -> bool {
         matches!(self, Self::Jsonl | Self::Metadataset)
     }
 
-    /// Whether it is a single file of documents.
+    /// Whether the data set is a single file of documents.
     pub fn is_document_file(self) -> bool {
         matches!(self, Self::Jsonl | Self::Table(_) | Self::PackedJsonl)
     }
 
-    /// Returns the kind of its files if these hold tables.
+    /// Returns the kind of its table files; `None` if it has none.
     pub fn table(self) -> Option<&'static TableKind> {
         match self {
             Self::Table(kind) | Self::TableFolder(kind) => Some(kind),
@@ -157,12 +157,12 @@ impl DatasetKind {
         }
     }
 
-    /// Whether it holds token ids.
+    /// Whether the data set consists of token ids.
     pub fn is_tokens(self) -> bool {
         self.tokens().is_some()
     }
 
-    /// Returns the layout of its token ids, if it holds such.
+    /// Returns the layout of its token files; `None` if it has none.
     pub fn tokens(self) -> Option<&'static TokenKind> {
         match self {
             Self::Tokens(kind) => Some(kind),
@@ -182,22 +182,22 @@ pub enum ShardState {
     Scanning,
     /// Read to its end.
     Scanned,
-    /// Could not be read; the reason is among the findings.
+    /// Could not be read; the reason is one of the findings.
     Failed,
 }
 
-/// One shard as the screens show it.
+/// Facts about one shard, for display.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ShardFacts {
     /// Name relative to the root of the data set.
     pub name: String,
     /// Size, modification time and inode.
     pub stamp: FileStamp,
-    /// The shard is a `.tgz`, which is never in a split.
+    /// Whether the shard is a `.tgz` file, which is never in a split.
     pub is_tgz: bool,
-    /// Left out of the splits for another reason (its name cannot be written in a form that the loader finds).
+    /// Whether the shard is omitted from the splits for another reason: its name cannot be written in a form that the loader finds.
     pub unusable: bool,
-    /// Progress of its scan.
+    /// Progress of the scan of the shard.
     pub state: ShardState,
     /// Samples counted so far; final once `state` is `Scanned`.
     pub samples: u64,
@@ -206,16 +206,16 @@ pub struct ShardFacts {
     pub apple_double: Option<AppleDouble>,
 }
 
-/// Figures of one part over the scanned samples.
+/// Number and size of the parts with one name, in the scanned samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartFacts {
-    /// Samples with this part.
+    /// Number of samples with this part.
     pub samples: u64,
-    /// Total content bytes.
+    /// Total size of the contents, in bytes.
     pub bytes: u64,
 }
 
-/// Adds the figures of the parts of a shard to those of others.
+/// Adds the facts of parts of a shard to those of other shards.
 pub fn add_parts(into: &mut BTreeMap<String, PartFacts>, from: &BTreeMap<String, PartFacts>) {
     for (name, part) in from {
         if into.len() >= MAX_PART_NAMES && !into.contains_key(name) {
@@ -227,14 +227,14 @@ pub fn add_parts(into: &mut BTreeMap<String, PartFacts>, from: &BTreeMap<String,
     }
 }
 
-/// Maximum number of sets of part names kept with their sample counts, per shard.
+/// Maximum number of distinct sets of part names that are counted, per shard.
 const MAX_PART_SETS: usize = 16;
-/// Sets with more names than this are not kept.
+/// Maximum number of names in a counted set.
 const SET_NAMES: usize = 32;
 
-/// Which parts occur together: distinct sets of part names, each with the number of samples that have exactly these parts.
+/// Counts which parts occur together: distinct sets of part names, and the number of samples with exactly these parts.
 ///
-/// Data sets have few such sets. Only the first `MAX_PART_SETS` are kept, so shares refer to the samples counted here.
+/// Data sets have few such sets. Only the first `MAX_PART_SETS` are counted, so shares refer to the samples counted here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartSets(Vec<(Vec<String>, u64)>);
 
@@ -260,7 +260,8 @@ impl PartSets {
         }
     }
 
-    /// Returns the mean of `worth` over the samples, each rated by the names of its parts; `None` if no sample is counted.
+    /// Returns the mean of `worth` over the counted samples, where `worth` is called with the part names of a sample; `None` if no samples
+    /// are counted.
     pub fn mean(&self, worth: impl Fn(&[String]) -> f64) -> Option<f64> {
         let samples: u64 = self.0.iter().map(|(_, number)| number).sum();
         let sum: f64 = self.0.iter().map(|(names, number)| worth(names) * *number as f64).sum();
@@ -268,8 +269,8 @@ impl PartSets {
     }
 }
 
-/// Maximum number of part names kept with their figures, per shard and for a whole data set. An ordinary data set has a handful, a hostile
-/// one millions. Names beyond the limit are missing from the statistics, never from the rows.
+/// Maximum number of part names with facts, per shard and for a whole data set. Ordinary data sets have a handful, malicious ones millions.
+/// Names beyond the limit are missing from statistics, but never from the rows of the index.
 pub const MAX_PART_NAMES: usize = 256;
 
 /// Results of an earlier preparation.
@@ -279,66 +280,67 @@ pub struct PreparedFacts {
     pub version: Option<String>,
     /// Shard name and sample count, in index order.
     pub shard_counts: Vec<(String, u64)>,
-    /// Whether Gristmill's own plan exists (`.nv-meta/gristmill/plan.yaml`).
+    /// Whether the folder has a plan of Gristmill (`.nv-meta/gristmill/plan.yaml`).
     pub by_gristmill: bool,
-    /// That plan, if it can be read.
+    /// This plan; `None` if it cannot be read.
     pub plan: Option<Box<super::plan::PreparePlan>>,
     /// Splits and their shards, brace-expanded, as in `split.yaml`. Empty if the file cannot be read.
     pub splits: Vec<(String, Vec<String>)>,
-    /// Exclude items exactly as written in `split.yaml`.
+    /// Excluded items, exactly as written in `split.yaml`.
     pub excludes: Vec<String>,
-    /// Those of the user that the last run would have added itself.
+    /// Items excluded by the user that the last run would also have excluded.
     #[serde(skip)]
     pub user_excludes: Vec<String>,
-    /// Version of the `split.yaml` that was read.
+    /// Stamp of the `split.yaml` that was read.
     #[serde(skip)]
     pub split_version: Option<FileStamp>,
     /// Shards on disk that are not in the index.
     pub new_shards: Vec<String>,
-    /// Shards whose size or time differ from the last run (known only if that run was Gristmill's).
+    /// Shards whose size or modification time differs from the last run. Known only if Gristmill made that run.
     pub changed_shards: Vec<String>,
-    /// The changed shards that have the recorded size: possibly only the time differs. Empty once their headers have been compared.
+    /// Changed shards whose size equals the recorded size, so that possibly only the time differs. Empty after their headers have been
+    /// compared.
     pub retimed_shards: Vec<String>,
     /// Shards in the index that no longer exist on disk.
     pub missing_shards: Vec<String>,
 }
 
-/// Keys that identify several samples, all in the same shards.
+/// Keys that several samples share, all of them in the same shards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DuplicateKeys {
-    /// Positions in [`DatasetFacts::shards`], ascending, one for each sample of a key: a shard may occur more than once.
+    /// Ascending indexes in [`DatasetFacts::shards`], one for each sample of a key; a shard may occur more than once.
     pub shards: Vec<u32>,
-    /// One of the keys, as an example.
+    /// An example of these keys.
     pub key: String,
     /// Number of keys.
     pub keys: u64,
 }
 
-/// Everything found out about a data set so far; grows while the scan runs.
+/// All facts about a data set that are known so far. They grow during the scan.
 #[derive(Clone, Debug, Serialize)]
 pub struct DatasetFacts {
     /// The folder or file that was opened.
     pub root: PathBuf,
     /// Kind of the data set.
     pub kind: DatasetKind,
-    /// Whether the folder has been walked: `shards` and `prepared` are complete.
+    /// Whether the folder has been listed, so that `shards` and `prepared` are complete.
     pub opened: bool,
     /// Shards in index order (`--exclude` not yet applied).
     pub shards: Vec<ShardFacts>,
-    /// Part name and its figures over the samples seen so far.
+    /// Part names with their facts, for the samples scanned so far.
     pub parts: BTreeMap<String, PartFacts>,
-    /// Which parts occur together in the samples seen so far.
+    /// Which parts occur together in the samples scanned so far.
     #[serde(skip)]
     pub part_sets: PartSets,
-    /// Samples seen so far whose parts are known.
+    /// Number of samples scanned so far whose parts are known.
     pub samples_seen: u64,
     /// Whether every shard has been read to its end (or failed).
     pub scan_complete: bool,
     /// The first few samples of the data set, for questions and field maps.
     pub sketches: Vec<SampleSketch>,
-    /// Keys that identify several samples; filled once every shard has been read, and only if the scan looked for them.
+    /// Keys that several samples share. Set when every shard has been read, and only if the scan searched for them.
     pub same_keys: Vec<DuplicateKeys>,
-    /// The entries of `same_keys` whose samples are pieces of one sample: they have no part in common. Filled at the same time.
+    /// Entries of `same_keys` whose samples are pieces of one sample, because they have no part in common. Set at the same time.
     pub scattered: Vec<DuplicateKeys>,
     /// Problems found so far.
     pub findings: Vec<Problem>,
@@ -347,7 +349,7 @@ pub struct DatasetFacts {
 }
 
 impl DatasetFacts {
-    /// Creates the facts of a path of which only the kind is known.
+    /// Creates the facts of a path when only its kind is known.
     pub fn new(root: PathBuf, kind: DatasetKind) -> Self {
         Self {
             root,
@@ -374,11 +376,11 @@ impl DatasetFacts {
     pub fn total_bytes(&self) -> u64 {
         self.shards.iter().map(|s| s.stamp.bytes).sum()
     }
-    /// Whether `parts` contains every part of the samples seen so far.
+    /// Whether `parts` has every part name of the samples scanned so far.
     pub fn lists_all_parts(&self) -> bool {
         self.parts.len() < MAX_PART_NAMES
     }
-    /// Returns the share of the samples seen so far that have `part`, from 0 to 1.
+    /// Returns the share of the samples scanned so far that have `part`, from 0 to 1.
     pub fn part_share(&self, part: &str) -> f64 {
         let with = self.parts.get(part).map_or(0, |p| p.samples);
         if self.samples_seen == 0 {

@@ -1,4 +1,4 @@
-//! The single form of a failure, so that every front end prints it in the same way.
+//! The common form of failures, so that all front ends print them in the same way.
 
 use super::problem::{ProblemKind, Subject};
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub enum ExitClass {
     Data,
     /// The request is wrong or incomplete: exit code 2.
     Usage,
-    /// The environment refused (unreadable, full, locked, forbidden): exit code 3.
+    /// Refused by the environment (unreadable, full, locked, forbidden): exit code 3.
     Environment,
     /// Stopped by the user or a signal: exit code 130.
     Interrupted,
@@ -33,24 +33,24 @@ impl ExitClass {
     }
 }
 
-/// The reason why a piece of work ended.
+/// A failure, which ends a unit of work or a run.
 ///
-/// Printed as `error: WHAT failed on SUBJECT: WHY`, then `hint: HINT`. Names from the data inside `subject` are raw; the caller passes them
-/// through [`display_safe`](super::text::display_safe) before printing.
+/// Printed as `error: WHAT failed on SUBJECT: WHY`, then `hint: HINT`. Names in `subject` come from the data; callers pass them through
+/// [`display_safe`](super::text::display_safe) before printing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Failure {
-    /// Decides the exit code.
+    /// The class, which determines the exit code.
     pub class: ExitClass,
-    /// The kind of problem that ended the work, if it was a problem.
+    /// The kind of problem, if a problem caused the failure.
     #[serde(skip)]
     pub kind: Option<ProblemKind>,
-    /// The work in progress, as a noun phrase: `reading the tar header`, `the split ratio`.
+    /// The activity that failed, as a noun phrase: `reading the tar header`, `the split ratio`.
     pub what: String,
-    /// The thing that the work was done on.
+    /// The object of the activity.
     pub subject: Subject,
     /// The reason, in user-facing words.
     pub why: String,
-    /// What the user can do about it, if anything.
+    /// What the user can do about the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -82,8 +82,8 @@ impl Failure {
             .with_hint("report it with the command and the log (--log-level debug); no partial output is visible")
     }
 
-    /// Creates a failure with exit code 3 from an I/O error on a path. An error that contains a failure ([`into_io`](Self::into_io)) keeps
-    /// its reason, class and hint. One about a setting is kept as it is: its reason says nothing about the path.
+    /// Creates a failure with exit code 3 from an I/O error on a path. If the error contains a failure ([`into_io`](Self::into_io)), its
+    /// reason, class and hint are used. A failure about a setting is returned unchanged, because its reason does not concern the path.
     pub fn io(what: impl Into<String>, path: impl AsRef<std::path::Path>, error: &std::io::Error) -> Self {
         let path = path.as_ref();
         if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
@@ -97,26 +97,26 @@ impl Failure {
         failure
     }
 
-    /// Whether the failure is about a variable, a flag or a file of this machine with settings, and not about an address.
+    /// Whether the failure concerns a variable, a flag or a local settings file, rather than an address.
     fn is_about_setting(&self, address: &std::path::Path) -> bool {
         let is_local = |path: &String| path.starts_with('/');
         let is_address = address.to_str().is_some_and(|address| address.contains("://"));
         is_address && (self.subject.field.is_some() || self.subject.path.as_ref().is_some_and(is_local))
     }
 
-    /// Adds the kind of problem that ended the work.
+    /// Sets the kind of problem that caused the failure.
     #[must_use]
     pub fn of_kind(mut self, kind: ProblemKind) -> Self {
         self.kind = Some(kind);
         self
     }
 
-    /// Wraps the failure in an I/O error, for functions that have errors of both kinds.
+    /// Converts the failure to an I/O error, for functions that return I/O errors.
     pub fn into_io(self) -> std::io::Error {
         std::io::Error::other(self)
     }
 
-    /// Whether the failure is that a file or folder does not exist.
+    /// Whether a file or folder does not exist.
     pub fn is_missing(&self) -> bool {
         self.class == ExitClass::Environment && self.why == MISSING
     }
@@ -141,7 +141,7 @@ impl Failure {
         self
     }
 
-    /// Adds a hint after the one that it has.
+    /// Appends a hint to the existing one.
     #[must_use]
     pub fn with_further_hint(self, hint: &str) -> Self {
         let hint = match &self.hint {
@@ -196,7 +196,7 @@ fn io_reason(error: &std::io::Error) -> String {
     }
 }
 
-/// First words of the names of operations that only read.
+/// First words of the names of activities that only read.
 const READING: [&str; 4] = ["reading", "opening", "looking", "asking"];
 
 fn io_hint(what: &str, path: &std::path::Path, error: &std::io::Error) -> Option<&'static str> {
@@ -217,7 +217,7 @@ fn io_hint(what: &str, path: &std::path::Path, error: &std::io::Error) -> Option
     }
 }
 
-/// Whether what is written belongs to shards and is only found next to them.
+/// Whether the written file belongs to shards, so that its folder cannot be chosen.
 fn is_next_to_data(what: &str, path: &std::path::Path) -> bool {
     what == "preparing" || path.components().any(|part| part.as_os_str() == ".nv-meta")
 }

@@ -1,11 +1,11 @@
-//! The field-map grammar: `detail.json[caption][long],txt`. Parsing only; evaluation needs samples and lives in `source`.
+//! Parses field-map expressions, such as `detail.json[caption][long],txt`. Evaluation needs samples and is part of `source`.
 
-/// One option of a field-map expression: a part, then steps into its value.
+/// One option of a field-map expression: the name of a part, and steps into its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldOption {
     /// Part name; may contain dots.
     pub part: String,
-    /// `[name]` steps: an index into a list, a key of a map.
+    /// `[name]` steps: an index of a list, or a key of a map.
     pub steps: Vec<String>,
 }
 
@@ -17,17 +17,17 @@ pub struct FieldExpression {
 }
 
 impl FieldExpression {
-    /// Parses an expression. Never fails: an option that does not fit the grammar is read as one whose part has the *whole* text as its
-    /// name, as the reference reads it; the other options are unchanged (docs/formats/energon.md §10).
+    /// Parses an expression. Never fails: as in the reference program, an invalid option becomes an option whose part name is the *whole*
+    /// text; the other options are unchanged (docs/formats/energon.md §10).
     pub fn parse(text: &str) -> Self {
         let whole = || FieldOption { part: text.to_owned(), steps: Vec::new() };
         Self { options: text.split(',').map(|option| parse_option(option).unwrap_or_else(whole)).collect() }
     }
-    /// Whether every option fits the grammar. An option that does not fit refers to a part that hardly ever exists.
+    /// Whether every option is valid. An invalid option refers to a part that hardly ever exists.
     pub fn fits_grammar(text: &str) -> bool {
         Self::defect(text).is_none()
     }
-    /// Returns what is wrong with the first option that does not fit the grammar, and how to repair it; raw text.
+    /// Returns what is wrong with the first invalid option and how to correct it, not escaped for display.
     pub fn defect(text: &str) -> Option<String> {
         let options: Vec<&str> = text.split(',').collect();
         let position = options.iter().position(|option| parse_option(option).is_none())?;
@@ -44,7 +44,7 @@ impl FieldExpression {
     }
 }
 
-/// Returns why a non-empty option does not fit the grammar.
+/// Returns the reason why a non-empty option is invalid.
 fn defect_of(option: &str) -> String {
     let mut open = false;
     for (at, c) in option.char_indices() {

@@ -1,5 +1,5 @@
-//! The handles through which an engine communicates with its caller: progress, cancellation, and a sink for problems. Atomics and traits
-//! only; the threads that sample them belong to the front ends.
+//! The handles through which an engine communicates with its caller: progress, cancellation, and a sink for problems. Contains only atomics
+//! and traits; threads that sample them belong to the front ends.
 
 use super::failure::{Failure, Outcome};
 use super::problem::{Problem, ProblemKind, Severity, Subject};
@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Work done and work to do, in items and bytes. Workers add, front ends sample; a total of 0 means "not known".
+/// Finished and total work, in items and bytes. Workers add, front ends sample. A total of 0 means that it is unknown.
 #[derive(Debug, Default)]
 pub struct Progress {
     items_done: AtomicU64,
@@ -21,7 +21,7 @@ pub struct Progress {
     tokens_done: AtomicU64,
 }
 
-/// One reading of a [`Progress`].
+/// A snapshot of a [`Progress`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ProgressReading {
     /// Items finished so far.
@@ -35,13 +35,13 @@ pub struct ProgressReading {
     pub bytes_resumed: u64,
     /// Total bytes; 0 while unknown.
     pub bytes_total: u64,
-    /// Tokens produced so far, if work is counted in tokens.
+    /// Tokens produced so far, if the work is counted in tokens.
     #[serde(skip_serializing_if = "is_none")]
     pub tokens_done: u64,
 }
 
 impl ProgressReading {
-    /// Returns the finished share, from 0 to 1: in bytes if their total is known, else in items; `None` while no total is known.
+    /// Returns the finished share, from 0 to 1: in bytes if their total is known, otherwise in items; `None` if no total is known.
     pub fn fraction(&self) -> Option<f64> {
         let (done, total) = match self.bytes_total {
             0 => (self.items_done, self.items_total),
@@ -75,7 +75,7 @@ impl Progress {
     pub fn add_tokens(&self, tokens: u64) {
         self.tokens_done.fetch_add(tokens, Ordering::Relaxed);
     }
-    /// Starts a new phase with nothing done.
+    /// Starts a new phase: resets the finished work and sets the totals.
     pub fn restart(&self, items: u64, bytes: u64) {
         self.items_done.store(0, Ordering::Relaxed);
         self.bytes_done.store(0, Ordering::Relaxed);
@@ -83,7 +83,7 @@ impl Progress {
         self.tokens_done.store(0, Ordering::Relaxed);
         self.expect(items, bytes);
     }
-    /// Returns the current figures.
+    /// Returns a snapshot of the progress.
     pub fn read(&self) -> ProgressReading {
         ProgressReading {
             items_done: self.items_done.load(Ordering::Relaxed),
@@ -97,7 +97,7 @@ impl Progress {
     }
 }
 
-/// A request to stop, shared by all workers of one job. Clones share the flag.
+/// A cancel flag that all workers of a job share. Clones share the flag.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -110,7 +110,7 @@ impl Cancel {
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
-    /// Returns an error once a stop was requested; to be called at least once per MiB read.
+    /// Returns an error if a stop was requested. Call it at least once per MiB read.
     pub fn check(&self) -> Outcome<()> {
         if self.is_cancelled() {
             Err(Failure::cancelled())
@@ -121,25 +121,25 @@ impl Cancel {
 }
 
 thread_local! {
-    /// What ends the waits of the thread.
+    /// The cancel flag that interrupts waits of the thread.
     static WAITS: RefCell<Cancel> = RefCell::default();
 }
 
-/// While it exists, another request ends the waits of the thread.
+/// While it exists, its cancel flag interrupts waits of the thread. Dropping it restores the previous flag.
 #[derive(Debug)]
 pub struct WaitScope {
     outer: Cancel,
-    /// It belongs to its thread.
+    /// The scope must not be sent to another thread.
     _thread: PhantomData<*const ()>,
 }
 
 impl Cancel {
-    /// Lets this request end the waits of this thread for answers of stores, so that a stop need not wait for one that does not answer. A
-    /// new value of its own lets nothing end them, for work that is to be finished.
+    /// Makes this flag interrupt the thread's waits for stores, so that a stop does not wait for a store that does not respond. Use a new
+    /// flag for work that must not be interrupted.
     pub fn begin_wait_scope(&self) -> WaitScope {
         WaitScope { outer: WAITS.replace(self.clone()), _thread: PhantomData }
     }
-    /// Returns the request that ends the waits of this thread.
+    /// Returns the cancel flag that interrupts waits of this thread.
     pub fn of_thread() -> Self {
         WAITS.with_borrow(Self::clone)
     }
@@ -155,11 +155,11 @@ impl Drop for WaitScope {
 pub trait ProblemSink: Send + Sync {
     /// Receives one problem.
     fn report(&self, problem: Problem) -> Outcome<()>;
-    /// Receives the number of further findings, of which only the first were reported one by one. Sinks that do not count may ignore it.
+    /// Receives the number of further findings that are not reported individually. Sinks that do not count may ignore it.
     fn count_more(&self, _severity: Severity, _kind: ProblemKind, _number: u64) {}
 }
 
-/// Drops every problem.
+/// Ignores all problems.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NullProblemSink;
 
@@ -169,15 +169,15 @@ impl ProblemSink for NullProblemSink {
     }
 }
 
-/// Hint for a run that ended at its first problem.
+/// Hint for a run that ended at the first problem.
 const STRICT_HINT: &str = "without --strict the run continues and lists its problems at the end";
 
 /// Maximum number of problems of each severity that a run lists in its report.
 pub const MAX_LISTED_PROBLEMS: usize = 1_000;
-/// Memory for the problems that are not listed, in bytes, unless a run sets another limit; problems beyond that are only counted.
+/// Default memory limit for problems that are not listed, in bytes. Problems beyond it are only counted.
 const MAX_UNLISTED_BYTES: usize = 256 << 20;
 
-/// The problems of a run beyond those that it lists: one JSON object per line, in order of arrival. Clones share them.
+/// The problems of a run that it does not list: one JSON object per line, in order of arrival. Clones share the data.
 #[derive(Clone, Default)]
 pub struct UnlistedProblems(Arc<Mutex<UnlistedInner>>);
 
@@ -214,12 +214,12 @@ impl UnlistedProblems {
         self.inner().counts.get(&kind).copied().unwrap_or(0)
     }
 
-    /// Sets the memory for them, in bytes.
+    /// Sets the memory limit, in bytes.
     pub fn set_limit(&self, max_bytes: usize) {
         self.inner().max_bytes = max_bytes;
     }
 
-    /// Adds a problem, unless the memory for them is used up.
+    /// Adds a problem if it fits into the memory limit.
     pub fn add(&self, problem: &Problem) {
         let mut inner = self.inner();
         let max_bytes = inner.max_bytes;
@@ -235,12 +235,13 @@ impl UnlistedProblems {
     }
 }
 
-/// Parses JSON lines as written by [`UnlistedProblems`] into problems; a line that is not a problem is skipped.
+/// Parses the JSON lines of [`UnlistedProblems`]. Skips lines that are not problems.
 pub fn problems_of_lines(lines: &[u8]) -> impl Iterator<Item = Problem> + '_ {
     lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// The default [`ProblemSink`]: counts everything, lists the first [`MAX_LISTED_PROBLEMS`] of each severity, and stores the others separately.
+/// The default [`ProblemSink`]: counts all problems, lists the first [`MAX_LISTED_PROBLEMS`] of each severity, and stores the others
+/// separately.
 #[derive(Debug, Default)]
 pub struct ProblemLog {
     strict: bool,
@@ -252,7 +253,7 @@ pub struct ProblemLog {
 struct LogInner {
     kept: Vec<Problem>,
     counts: BTreeMap<(Severity, ProblemKind), u64>,
-    /// Folders whose files have other names in messages.
+    /// Folders that are replaced by other names in messages.
     renamed: Vec<(String, String)>,
 }
 
@@ -264,23 +265,23 @@ impl ProblemLog {
     fn inner(&self) -> std::sync::MutexGuard<'_, LogInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Names files below `folder` by their places below `name` in all later problems.
+    /// Replaces the path of `folder` by `name` in all later problems.
     pub fn rename_folder(&self, folder: impl Into<String>, name: impl Into<String>) {
         self.inner().renamed.push((folder.into(), name.into()));
     }
-    /// Gives a subject the names of [`rename_folder`](Self::rename_folder).
+    /// Applies [`rename_folder`](Self::rename_folder) to a subject.
     pub fn rename(&self, subject: &mut Subject) {
         self.inner().renamed.iter().for_each(|(folder, name)| subject.rename_folder(folder, name));
     }
-    /// Returns the problems that were kept, in order of arrival.
+    /// Returns the listed problems, in order of arrival.
     pub fn to_vec(&self) -> Vec<Problem> {
         self.inner().kept.clone()
     }
-    /// Returns the problems beyond those that were kept.
+    /// Returns the problems that are not listed.
     pub fn unlisted(&self) -> UnlistedProblems {
         self.unlisted.clone()
     }
-    /// Returns the number of problems of each kind, kept or not.
+    /// Returns the number of problems of each kind, including those not listed.
     pub fn counts(&self) -> Vec<(Severity, ProblemKind, u64)> {
         self.inner().counts.iter().map(|(&(s, k), &n)| (s, k, n)).collect()
     }
@@ -316,7 +317,7 @@ impl ProblemSink for ProblemLog {
     }
 }
 
-/// Problems of one unit of work, as stored in a journal: the first ones, and the number of others of each kind.
+/// Problems of one unit of work, as stored in a journal: the first ones, and the number of further ones of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordedProblems {
     kept: Vec<Problem>,
@@ -324,12 +325,12 @@ pub struct RecordedProblems {
 }
 
 impl RecordedProblems {
-    /// Whether there are none.
+    /// Whether no problems are recorded.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty() && self.more.is_empty()
     }
 
-    /// Adds a problem; beyond `max_kept` it is only counted.
+    /// Adds a problem. If `max_kept` problems are stored already, only counts it.
     pub fn add(&mut self, problem: Problem, max_kept: usize) {
         match self.kept.len() < max_kept {
             true => self.kept.push(problem),
@@ -345,27 +346,27 @@ impl RecordedProblems {
         }
     }
 
-    /// Adds `lines`, the number of lines of the preceding units in the same file, to every line number.
+    /// Adds `lines`, the number of lines of the previous units of the file, to all line numbers.
     pub fn shift_lines(&mut self, lines: u64) {
         let numbers = self.kept.iter_mut().filter_map(|problem| problem.subject.line.as_mut());
         numbers.for_each(|line| *line += lines);
     }
 
-    /// Reports all of them to a sink.
+    /// Reports all recorded problems to a sink.
     pub fn report_to(&self, sink: &dyn ProblemSink) -> Outcome<()> {
         self.more.iter().for_each(|&(severity, kind, number)| sink.count_more(severity, kind, number));
         self.kept.iter().try_for_each(|problem| sink.report(problem.clone()))
     }
 }
 
-/// A [`ProblemSink`] that forwards everything to another sink and records it.
+/// A [`ProblemSink`] that records all problems and forwards them to another sink.
 pub struct RecordingSink<'a> {
     sink: &'a dyn ProblemSink,
     recorded: Mutex<RecordedProblems>,
 }
 
 impl<'a> RecordingSink<'a> {
-    /// Maximum number of problems that are recorded in full, so that a resumed run has their samples. It covers a shard of usual size.
+    /// Maximum number of problems that are recorded in full for a resumed run. It covers a shard of usual size.
     const MAX_KEPT: usize = 10_000;
 
     /// Creates a sink that records what it forwards to `sink`.
@@ -397,14 +398,14 @@ impl ProblemSink for RecordingSink<'_> {
     }
 }
 
-/// The three handles together, as engines take them.
+/// The three handles that engines need.
 #[derive(Clone, Copy)]
 pub struct Handles<'a> {
-    /// Where finished work is counted.
+    /// Counter of finished work.
     pub progress: &'a Progress,
-    /// The stop request to check.
+    /// The cancel flag.
     pub cancel: &'a Cancel,
-    /// Receiver of problems.
+    /// The receiver of problems.
     pub problems: &'a dyn ProblemSink,
 }
 

@@ -1,34 +1,34 @@
-//! What is known of each kind of data sets without looking at one: its names, and which operations refuse it.
+//! The properties of each kind of data set: its names, and the operations that refuse it.
 
 use super::facts::DatasetKind;
 use super::failure::Failure;
 use super::problem::Subject;
 use super::text::shell_quote;
 
-/// Whether an operation takes a kind of data sets, or why not.
+/// Whether an operation supports a kind of data set; the error is the refusal.
 pub type Support = Result<(), Refusal>;
 
-/// Why an operation does not take a kind of data sets.
+/// The refusal of a kind of data set by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The reason, as the words of a failure.
+    /// The reason, in the words of a failure.
     pub why: &'static str,
-    /// What works instead; `{}` is the path, quoted for a shell.
+    /// An alternative; `{}` is replaced by the path, quoted for a shell.
     pub hint: &'static str,
 }
 
 impl Refusal {
-    /// Returns the usage failure of work on a path, where `what` names the work.
+    /// Returns the usage failure for a path; `what` is the activity.
     pub fn on(self, what: &str, path: &str) -> Failure {
         let hint = self.hint.replace("{}", &shell_quote(path));
         Failure::usage(what, self.why).on(Subject::path(path)).with_hint(hint)
     }
 }
 
-/// One kind of data sets.
+/// The properties of one kind of data set.
 #[derive(Debug)]
 pub struct KindInfo {
-    /// The name in results.
+    /// Name of the kind in results.
     pub id: &'static str,
     /// The user-facing name, for lists and titles.
     pub title: &'static str,
@@ -38,30 +38,30 @@ pub struct KindInfo {
     pub prepared: &'static str,
     /// One or two words for a data set that cannot be used.
     pub broken: &'static str,
-    /// Whether it can be opened as a folder of shards.
+    /// Whether the data set can be opened as a folder of shards.
     pub shards: Support,
     /// Whether `prepare-media` describes its media.
     pub media: Support,
-    /// Whether `lint` and `verify` take it.
+    /// Whether `lint` and `verify` support it.
     pub check: Support,
-    /// Whether `repair` takes it.
+    /// Whether `repair` supports it.
     pub repair: Support,
     /// Whether the browser opens it.
     pub browse: Support,
-    /// Whether `facts` counts what it holds.
+    /// Whether `facts` supports it.
     pub figures: Support,
-    /// Whether it is a member of a mixture of Megatron-Energon; the reason follows its path, and `{kind}` in it is the title.
+    /// Whether it can be a member of a Megatron-Energon mixture. The reason follows its path, and `{kind}` is replaced by the title.
     pub member: Support,
-    /// Whether `info` adds something to names and sizes without reading all data.
+    /// Whether `info` shows more than names and sizes without reading all data.
     pub is_described: bool,
-    /// Flags of `lint` and `verify` that it takes, and others do not.
+    /// Additional flags of `lint` and `verify` for this kind.
     pub flags: &'static [&'static str],
-    /// Why it has no splits and excludes; `None` if it has them.
+    /// The reason why it has no splits and excludes; `None` if it has them.
     pub why_no_splits: Option<&'static str>,
 }
 
 impl DatasetKind {
-    /// Returns what is known of the kind. A token format and a kind of tables have names of their own: see [`id`](Self::id) and
+    /// Returns the properties of the kind. Token layouts and kinds of tables have their own names: see [`id`](Self::id) and
     /// [`title`](Self::title).
     pub fn info(self) -> &'static KindInfo {
         match self {

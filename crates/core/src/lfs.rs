@@ -1,4 +1,4 @@
-//! Pointer files of Git LFS: the small text that a checkout holds in place of a large file that was not fetched.
+//! Git LFS pointers: small text files that a checkout has instead of large files that were not fetched.
 
 /// Maximum size of a pointer file in bytes, from the specification of Git LFS.
 pub const MAX_LFS_POINTER_BYTES: u64 = 1023;
@@ -7,9 +7,9 @@ pub const LFS_POINTER: &str = "it is a Git LFS pointer; the content of the file 
 /// Hint for a pointer file.
 pub const LFS_HINT: &str = "fetch the content with `git lfs pull`";
 
-/// Whether the whole content of a file is a Git LFS pointer.
+/// Whether the content of a file is a Git LFS pointer.
 pub fn is_lfs_pointer(content: &[u8]) -> bool {
-    // The second is the address used by the first releases of Git LFS.
+    // The second address was used by the first releases of Git LFS.
     let starts: [&[u8]; 2] = [b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/"];
     let is_known = starts.iter().any(|start| content.starts_with(start));
     let has_oid = content.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"oid sha256:"));

@@ -1,5 +1,5 @@
-//! Types shared by every crate of Gristmill: plans, problems, failures, facts, progress and cancel handles, and safe display of names. No
-//! files, no threads, no terminal.
+//! Types shared by all crates of Gristmill: plans, problems, failures, facts, progress and cancel handles, and safe display of names. Uses
+//! no files, threads or terminal.
 
 mod apple_double;
 pub mod catch_panic;

@@ -54,11 +54,11 @@ pub struct AvFacts {
     pub audio_channels: Option<u32>,
     /// Samples per second.
     pub audio_sample_rate: Option<u32>,
-    /// Samples per channel.
+    /// Number of samples per channel.
     pub audio_num_samples: Option<u64>,
 }
 
-/// Facts about one entry.
+/// Facts about one media entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum MediaFacts {
@@ -82,19 +82,19 @@ impl MediaFacts {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MediaFilter {
-    /// By the extension of the name.
+    /// Selects by the extension of the name.
     Extension,
-    /// By the first bytes of each entry, then by the extension.
+    /// Selects by the first bytes of the content, then by the extension.
     Header,
-    /// By shell patterns: entries whose name matches one of them. Without patterns, the rule is still to be chosen.
+    /// Selects names that match one of these shell patterns. Without patterns, no rule has been chosen yet.
     Glob(Vec<String>),
 }
 
 impl MediaFilter {
-    /// The filter of a plan that does not say how media are selected.
+    /// The filter of a plan in which no rule has been chosen.
     pub const UNSET: Self = Self::Glob(Vec::new());
 
-    /// Returns the filter with these patterns, which commas separate; `None` if there is no pattern.
+    /// Parses comma-separated patterns; `None` if there is no pattern.
     pub fn of_patterns(text: &str) -> Option<Self> {
         let patterns: Vec<String> = text.split(',').map(str::to_owned).collect();
         patterns.iter().any(|pattern| !pattern.trim().is_empty()).then_some(Self::Glob(patterns))
@@ -117,13 +117,13 @@ impl MediaFilter {
     }
 }
 
-/// How media metadata is made.
+/// The plan for collecting media metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MediaPlan {
     /// The rule that selects the entries.
     pub filter: MediaFilter,
-    /// Whether to decode each picture completely, so that damage after a valid header is found.
+    /// Whether to decode pictures completely, which finds damage after a valid header.
     #[serde(default)]
     pub decode: bool,
 }

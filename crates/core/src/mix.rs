@@ -1,4 +1,4 @@
-//! A mixture of data sets as the user requests it: what `mix new` writes (docs/formats/energon.md §14).
+//! The plan of `mix new`: a mixture of data sets (docs/formats/energon.md §14).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MixKind {
-    /// Samples are drawn from the members with given weights, without end.
+    /// Samples are drawn from the members with given weights, endlessly.
     #[default]
     Blend,
     /// Each member is seen a given number of times per epoch.
@@ -15,16 +15,16 @@ pub enum MixKind {
     Join,
 }
 
-/// What a join does with a sample whose key a further member lacks.
+/// How a join handles a sample if a further member lacks its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nonmatch {
-    /// The join is refused.
+    /// The join fails.
     #[default]
     Error,
-    /// The sample is left out.
+    /// The sample is omitted.
     Skip,
-    /// The sample is kept, without data from that member.
+    /// The sample is used without data from that member.
     None,
 }
 
@@ -39,15 +39,15 @@ impl Nonmatch {
     }
 }
 
-/// A source of the media that a crude member refers to.
+/// A source of media for a crude member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MixAux {
-    /// Name that the cooker uses for it.
+    /// Name of the source in the cooker.
     pub name: String,
     /// A prepared WebDataset, or `filesystem://FOLDER`; relative to the working directory.
     pub path: String,
-    /// The file contains the path relative to its own folder, although it is absolute here; see [`MixMember::is_relative`].
+    /// Whether the metadataset file has the path relative to its own folder, although it is absolute here; see [`MixMember::is_relative`].
     #[serde(default, rename = "relative", skip_serializing_if = "is_default")]
     pub is_relative: bool,
 }
@@ -59,13 +59,13 @@ impl MixAux {
     }
 }
 
-/// `KEY=VALUE`, added to each sample of a member.
+/// A property `KEY=VALUE` that is added to each sample of a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MixSubflavor {
     /// Key of the property.
     pub key: String,
-    /// Value of the property, always text.
+    /// Value of the property, always a string.
     pub value: String,
 }
 
@@ -75,29 +75,29 @@ pub struct MixSubflavor {
 pub struct MixMember {
     /// A prepared WebDataset, a `.jsonl` file or another metadataset; relative to the working directory.
     pub path: String,
-    /// The file contains the path relative to its own folder, although it is absolute here. A saved plan has absolute paths so that it can
-    /// be run from any folder, and must still produce the same file.
+    /// Whether the metadataset file has the path relative to its own folder, although it is absolute here. A saved plan has absolute paths
+    /// so that it can be run from any folder, but must still produce the same file.
     #[serde(default, rename = "relative", skip_serializing_if = "is_default")]
     pub is_relative: bool,
-    /// Its weight in a blend, its repetitions in an epochized mixture; not used in a join.
+    /// Weight in a blend, or repetitions in an epochized mixture; unused in a join.
     #[serde(default = "one")]
     pub amount: f64,
-    /// Name that the joiner uses for it; in a join only.
+    /// Name of the member in the joiner; only in a join.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What happens to samples that it lacks; in a join only, and not for the first member.
+    /// How samples that the member lacks are handled; only in a join, and not for the first member.
     #[serde(default, skip_serializing_if = "is_default")]
     pub nonmatch: Nonmatch,
-    /// The split of the member that is used, if it is not the one of the same name.
+    /// The split of the member to use, if its name differs from the split of the metadataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split_part: Option<String>,
-    /// Additional properties of its samples.
+    /// Properties that are added to its samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subflavors: Vec<MixSubflavor>,
-    /// The range that is used: `["0%", "50%"]`, `["100", "end"]`.
+    /// The range of its samples to use: `["0%", "50%"]`, `["100", "end"]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subset: Option<[String; 2]>,
-    /// Sources of media; for crude and JSONL members only.
+    /// Sources of media; only for crude and JSONL members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aux: Vec<MixAux>,
 }
@@ -117,26 +117,26 @@ impl MixMember {
     }
 }
 
-/// Everything that decides which metadataset is written.
+/// All answers that determine the metadataset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MixPlan {
-    /// [`PLAN_VERSION`](super::plan::PLAN_VERSION).
+    /// Version of the plan, see [`PLAN_VERSION`](super::plan::PLAN_VERSION).
     pub version: u32,
     /// The `.yaml` file to write; relative to the working directory.
     pub output: String,
     /// How the members are combined.
     pub kind: MixKind,
-    /// The members; at least one. In a join, the first one determines the order.
+    /// The members; at least one. The first member of a join determines the order.
     pub members: Vec<MixMember>,
-    /// `module:function` or `module:Class` that makes one sample of several; required by a join.
+    /// `module:function` or `module:Class` that combines joined samples; required by a join.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joiner: Option<String>,
-    /// The splits to write, all with the same mixture; if empty, those of train, val and test that every member has. JSONL files have no
-    /// splits: they are part of the first of these only.
+    /// The splits to write, all with the same mixture. If empty, those of train, val and test that every member has. JSONL files have no
+    /// splits and are part of the first split only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub splits: Vec<String>,
-    /// Replaces an existing file.
+    /// Whether to replace an existing file.
     #[serde(default)]
     pub overwrite: bool,
 }

@@ -1,16 +1,16 @@
-//! Options as data: which options a plan has, in which order, and how each answer is read from the plan and written to it. The arguments of
-//! the command line, the printed command, forms and the checks of answers are derived from these tables.
+//! Options as data: the options of a plan, their order, and how each answer is read from the plan and written to it. Command-line
+//! arguments, printed commands, forms and checks of answers are derived from these tables.
 
 use crate::Outcome;
 use std::path::Path;
 
-/// The answer to an option, as it would be typed.
+/// The answer to an option, as the user would type it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing: the option has its default.
+    /// No answer: the option has its default.
     #[default]
     Unset,
-    /// The bare flag.
+    /// The flag without a value.
     On,
     /// A value.
     Text(String),
@@ -23,17 +23,17 @@ pub enum Answer {
 pub struct Choice {
     /// The value as typed.
     pub name: &'static str,
-    /// Its meaning, in one line without full stop.
+    /// Meaning of the value, in one line without full stop.
     pub help: &'static str,
 }
 
-/// The kind of value of an option, and how it is read from a plan and written to it. `get` returns an empty answer for the default.
+/// The kind of an option's value, and how it is read from a plan and written to it. `get` returns an empty answer for the default.
 pub enum Access<P: 'static> {
-    /// A flag that is given or not.
+    /// A flag without a value.
     Switch {
-        /// Returns whether it is on.
+        /// Returns whether the flag is set.
         get: fn(&P) -> bool,
-        /// Switches it on or off.
+        /// Sets or clears the flag.
         set: fn(&mut P, bool),
     },
     /// A number within limits.
@@ -42,170 +42,170 @@ pub enum Access<P: 'static> {
         least: u64,
         /// The largest accepted number.
         most: u64,
-        /// Returns the value, or `None` for the default.
+        /// Returns the value; `None` for the default.
         get: fn(&P) -> Option<u64>,
         /// Stores a value; `None` is the default.
         set: fn(&mut P, Option<u64>),
     },
     /// Text.
     Text {
-        /// Returns the value, or `None` for the default.
+        /// Returns the value; `None` for the default.
         get: fn(&P) -> Option<String>,
-        /// Stores a value, `None` for the default; or returns the reason why it is not valid.
+        /// Stores a value; `None` is the default. The error is the reason why the value is invalid.
         set: fn(&mut P, Option<String>) -> Result<(), String>,
     },
     /// A local path.
     Path {
-        /// Returns the value, or `None` for the default.
+        /// Returns the value; `None` for the default.
         get: fn(&P) -> Option<String>,
         /// Stores a value; `None` is the default.
         set: fn(&mut P, Option<String>),
     },
-    /// Local paths, at least one where the option is required.
+    /// Local paths; at least one if the option is required.
     Paths {
         /// Returns the values.
         get: fn(&P) -> Vec<String>,
         /// Stores all values.
         set: fn(&mut P, Vec<String>),
     },
-    /// Several texts: the flag is repeated, or its value is divided by the separator.
+    /// Several texts: the flag is repeated, or a separator divides its value.
     List {
-        /// Divides the value of the flag; `None` if the flag is repeated.
+        /// The separator; `None` if the flag is repeated.
         separator: Option<char>,
         /// Returns the values; empty for the default.
         get: fn(&P) -> Vec<String>,
-        /// Stores all values, none for the default; or returns the reason why one is not valid.
+        /// Stores all values; an empty list is the default. The error is the reason why a value is invalid.
         set: fn(&mut P, Vec<String>) -> Result<(), String>,
     },
     /// One of a fixed set of values.
     Choice {
-        /// All of them; the first is the default, unless the option is required.
+        /// All values. The first is the default, unless the option is required.
         choices: &'static [Choice],
-        /// Returns the name of the value, or `None` for the default.
+        /// Returns the name of the value; `None` for the default.
         get: fn(&P) -> Option<&'static str>,
-        /// Stores the choice with this name; an empty name removes the answer to a required option.
+        /// Stores the value with this name. An empty name removes the answer to a required option.
         set: fn(&mut P, &'static str),
     },
-    /// Several of a fixed set of values: the flag is repeated.
+    /// Several of a fixed set of values; the flag is repeated.
     Choices {
-        /// All of them.
+        /// All values.
         choices: &'static [Choice],
         /// Returns the names of the values.
         get: fn(&P) -> Vec<&'static str>,
-        /// Stores the choices with these names, and no others.
+        /// Stores exactly the values with these names.
         set: fn(&mut P, &[&'static str]),
     },
-    /// A file with answers to other options, which count where no flag gives others. The plan does not keep its name.
+    /// A file with answers to other options. Flags have precedence over it. The plan does not store its name.
     File {
-        /// Completes a plan that has the answers of the flags, as far as they apply without the file.
+        /// Completes a plan in which the answers from flags are set.
         read: fn(&mut P, &Path) -> Outcome<()>,
     },
-    /// The part to read of the file that the option [needed](OptionInfo::needs) by it names.
+    /// The part to read from the file that another option names. That option must be in [`needs`](OptionInfo::needs).
     FilePart {
-        /// Completes a plan from this part of the file, in place of the whole file.
+        /// Completes a plan from this part of the file instead of the whole file.
         read: fn(&mut P, &Path, &str) -> Outcome<()>,
     },
-    /// A file with the answer to this option, which the plan stores in place of the name.
+    /// A file that contains the answer. The plan stores the answer instead of the file name.
     Content {
-        /// Stores the answer in a file.
+        /// Stores the answer that a file contains.
         read: fn(&mut P, &Path) -> Outcome<()>,
-        /// Returns the file for the printed command; `None` where other options print the answer.
+        /// Returns the file for the printed command; `None` if other options express the answer.
         write: fn(&P) -> Option<AnswerFile>,
     },
 }
 
-/// A file that holds the answer to an option.
+/// A file that contains the answer to an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerFile {
-    /// Its name in the printed command.
+    /// Name of the file in the printed command.
     pub name: &'static str,
-    /// Its content.
+    /// Content of the file.
     pub text: String,
 }
 
-/// The part of an option that front ends show. It has no type parameter, so one list can hold options of different plans.
+/// The part of an option that front ends use. It has no type parameter, so one list can contain options of different plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionInfo {
-    /// The flag without its hyphens; for a positional option, its name in messages.
+    /// Name of the flag without its hyphens; for a positional option, its name in messages.
     pub name: &'static str,
-    /// Label in forms and prompts; empty for the name with blanks.
+    /// Label in forms and prompts; if empty, the name with spaces.
     pub label: &'static str,
     /// Placeholder for the value in help.
     pub value_name: &'static str,
-    /// Its effect, in one line without full stop.
+    /// Effect of the option, in one line without full stop.
     pub help: &'static str,
-    /// The value used if none is given; empty if there is none.
+    /// The default value; empty if there is none.
     pub default: &'static str,
-    /// The meaning of no answer, where it is not a [value](Self::default): `one per file, at most 64`. Empty if there is none.
+    /// The meaning of a missing answer if it is not a [value](Self::default): `one per file, at most 64`. Empty if there is none.
     pub unset: &'static str,
-    /// A valid value, where not every text is one; empty otherwise. Hints to messages about invalid values contain it.
+    /// A valid value, for hints about invalid ones. Empty if every text is valid.
     pub example: &'static str,
     /// The one-letter flag.
     pub short: Option<char>,
     /// Earlier spellings of the flag, which help does not list.
     pub aliases: &'static [&'static str],
-    /// Options that cannot be given with it.
+    /// Options that cannot be given together with this option.
     pub conflicts: &'static [&'static str],
     /// Options that can answer the same question for some plans.
     pub alternatives: &'static [&'static str],
-    /// The option that has to be given with it; empty if there is none.
+    /// The option that must be given together with this option; empty if there is none.
     pub needs: &'static str,
-    /// The answer with which an existing output is replaced, empty for the bare flag; `None` if the option is about something else.
+    /// The answer that permits replacing an existing output, empty for a flag without a value; `None` for other options.
     pub replaces: Option<&'static str>,
-    /// The value of the flag without a value, which otherwise has to follow after `=`.
+    /// The value that the flag without a value means. If set, other values must follow after `=`.
     pub bare: Option<&'static str>,
-    /// Whether it is given by its position among the arguments, without a flag.
+    /// Whether the option is a positional argument.
     pub is_positional: bool,
     /// Whether a plan without it is incomplete.
     pub is_required: bool,
-    /// Whether forms show it only among all settings.
+    /// Whether forms show the option only in the list of all settings.
     pub is_advanced: bool,
-    /// Whether it is a flag of all commands, such as `--compat`.
+    /// Whether the option is a flag of all commands, such as `--compat`.
     pub is_global: bool,
-    /// Whether a text may be a path, which forms complete.
+    /// Whether the text may be a path, so that forms complete it.
     pub completes_paths: bool,
-    /// Where a path may lead.
+    /// Locations that a path may name.
     pub path_scope: PathScope,
-    /// The answer without which it has no meaning, such as `--pad-to N`; empty if it always has one.
+    /// The answer that the option requires, such as `--pad-to N`; empty if there is none.
     pub applies_with: &'static str,
 }
 
-/// Where the path of an option may lead.
+/// Locations that the path of an option may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathScope {
-    /// To a file or folder of this machine.
+    /// Files and folders on local disks.
     Local,
-    /// Also into a store that can be written.
+    /// Also stores that can be written.
     Store,
-    /// Also into a store, of which the command only reads.
+    /// Also stores, which the command only reads.
     ReadStore,
-    /// Also into a store, or to a data set of the hub.
+    /// Also stores, and data sets on the hub.
     StoreOrHub,
 }
 
 /// One option of a plan.
 pub struct OptionSpec<P: 'static> {
-    /// The part that is shown.
+    /// The part that front ends use.
     pub info: OptionInfo,
-    /// How a plan stores it.
+    /// How the plan stores the answer.
     pub access: Access<P>,
-    /// Whether it has a meaning, given the other answers; `None` if it always has.
+    /// Whether the option applies with the other answers of a plan; `None` if it always applies.
     pub applies: Option<fn(&P) -> bool>,
 }
 
 /// Options under one heading.
 pub struct Group<P: 'static> {
-    /// The heading in help and forms; empty for the first options.
+    /// The heading in help and forms; empty for the first group.
     pub title: &'static str,
-    /// The step of a form that shows the options; empty if forms do not.
+    /// The step of a form that shows the options; empty if forms do not show them.
     pub step: &'static str,
-    /// The answer without which the options have no meaning, such as `--format modalities`; empty if they always have one.
+    /// The answer that the options require, such as `--format modalities`; empty if there is none.
     pub needs: &'static str,
-    /// Whether the options have a meaning, given the other answers; `None` if they always have.
+    /// Whether the options apply with the other answers of a plan; `None` if they always apply.
     pub applies: Option<fn(&P) -> bool>,
-    /// Whether exactly one of the options is needed.
+    /// Whether exactly one of the options is required.
     pub is_one_of: bool,
-    /// Whether help lists the options after those of other groups, although they are applied and printed before.
+    /// Whether help lists the options after those of other groups, although they are applied and printed earlier.
     pub is_listed_last: bool,
     /// The options.
     pub options: &'static [OptionSpec<P>],
@@ -225,7 +225,7 @@ impl<P> Group<P> {
         Self { title, step, needs: "", applies: None, is_one_of: false, is_listed_last: false, options }
     }
 
-    /// Sets the answer that the options need, such as `--format modalities`, and how a plan is checked for it.
+    /// Sets the answer that the options require, such as `--format modalities`, and the function that checks a plan for it.
     #[must_use]
     pub const fn needs(mut self, answer: &'static str, applies: fn(&P) -> bool) -> Self {
         (self.needs, self.applies) = (answer, Some(applies));
@@ -239,7 +239,7 @@ impl<P> Group<P> {
         self
     }
 
-    /// Requires exactly one of the options, which exclude each other. Forms and prompts propose the first.
+    /// Requires exactly one of the options, which exclude each other. Forms and prompts propose the first one.
     #[must_use]
     pub const fn one_of(mut self) -> Self {
         self.is_one_of = true;
@@ -250,37 +250,37 @@ impl<P> Group<P> {
 /// A page of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its name in groups and drafts.
+    /// Id of the step in groups and drafts.
     pub id: &'static str,
-    /// Its title.
+    /// Title of the step.
     pub title: &'static str,
 }
 
 /// An option and its position in the table of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionRow {
-    /// The part of the option that is shown.
+    /// The part of the option that front ends use.
     pub info: OptionInfo,
-    /// The kind of its value.
+    /// The kind of the option's value.
     pub kind: ValueKind,
-    /// The heading of its group.
+    /// The heading of the option's group.
     pub heading: &'static str,
-    /// The step of a form that shows it; empty if forms do not.
+    /// The step of a form that shows the option; empty if forms do not show it.
     pub step: &'static str,
-    /// The answer that its group needs.
+    /// The answer that the group requires.
     pub needs: &'static str,
-    /// Whether exactly one option of its group is needed.
+    /// Whether exactly one option of the group is required.
     pub is_one_of: bool,
-    /// Whether help lists it after the options of other groups.
+    /// Whether help lists the option after those of other groups.
     pub is_listed_last: bool,
 }
 
-/// The kind of an option's value, without the plan.
+/// The kind of an option's value, independent of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// No value.
     Switch,
-    /// A number from the first to the second.
+    /// A number between two limits, inclusive.
     Number(u64, u64),
     /// Text.
     Text,
@@ -288,29 +288,29 @@ pub enum ValueKind {
     Path,
     /// Local paths.
     Paths,
-    /// Several texts, divided by a separator or by repeating the flag.
+    /// Several texts, separated by a character or by repeating the flag.
     List(Option<char>),
-    /// One of these.
+    /// One of these values.
     Choice(&'static [Choice]),
-    /// Several of these.
+    /// Several of these values.
     Choices(&'static [Choice]),
     /// A file with answers to other options.
     File,
-    /// The part of such a file.
+    /// A part of such a file.
     FilePart,
-    /// A file with the answer.
+    /// A file that contains the answer.
     Content,
 }
 
 impl ValueKind {
-    /// Whether a plan stores the value. Otherwise it names a file with answers, or its part, and completes the plan.
+    /// Whether a plan stores the value. Otherwise the value names a file with answers or a part of it.
     pub fn is_stored(self) -> bool {
         !matches!(self, Self::File | Self::FilePart | Self::Content)
     }
 }
 
 impl<P> OptionSpec<P> {
-    /// Creates an option without default, short flag or requirement.
+    /// Creates an optional option without default and short flag.
     pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, access: Access<P>) -> Self {
         let info = OptionInfo {
             name,
@@ -338,7 +338,7 @@ impl<P> OptionSpec<P> {
         Self { info, access, applies: None }
     }
 
-    /// Sets the answer without which it has no meaning, and how a plan is checked for it.
+    /// Sets the answer that the option requires, and the function that checks a plan for it.
     #[must_use]
     pub const fn applies(mut self, answer: &'static str, applies: fn(&P) -> bool) -> Self {
         (self.info.applies_with, self.applies) = (answer, Some(applies));
@@ -382,10 +382,10 @@ impl<P> OptionSpec<P> {
         }
     }
 
-    /// Stores an answer in a plan. Those in files are applied by [`read`](Self::read).
+    /// Stores an answer in a plan. Answers in files are applied by [`read`](Self::read) instead.
     ///
     /// # Errors
-    /// The reason why the answer is not valid for this option.
+    /// The reason why the answer is invalid.
     pub fn set(&self, plan: &mut P, answer: &Answer) -> Result<(), String> {
         let value = match answer {
             Answer::Unset => None,
@@ -422,10 +422,10 @@ impl<P> OptionSpec<P> {
         Ok(())
     }
 
-    /// Applies the answers in a file, for an option that names one, or a part of them, for an option that names the part.
+    /// Applies the answers in a file. If the option names a part of a file, applies only that part.
     ///
     /// # Errors
-    /// A file that cannot be read, or answers that are not valid.
+    /// The file cannot be read, or an answer in it is invalid.
     pub fn read(&self, plan: &mut P, path: &Path, part: &str) -> Outcome<()> {
         match self.access {
             Access::File { read } | Access::Content { read, .. } => read(plan, path),
@@ -443,7 +443,7 @@ impl<P> OptionSpec<P> {
     }
 }
 
-/// Defines methods that set one field of the part of an option that is shown.
+/// Defines methods that set one field of [`OptionInfo`].
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident($($value:ident: $kind:ty)?) => $field:ident = $to:expr;)*) => {
         impl<P> OptionSpec<P> {$(
@@ -460,39 +460,39 @@ macro_rules! setters {
 setters! {
     /// Sets the label in forms and prompts.
     label(label: &'static str) => label = label;
-    /// Sets the value used if none is given.
+    /// Sets the default value.
     default(default: &'static str) => default = default;
-    /// Sets the meaning of no answer, where it is not a value.
+    /// Sets the meaning of a missing answer, if it is not a value.
     unset(meaning: &'static str) => unset = meaning;
-    /// Sets a valid value, where not every text is one.
+    /// Sets a valid value, if not every text is valid.
     example(value: &'static str) => example = value;
     /// Sets the one-letter flag.
     short(short: char) => short = Some(short);
     /// Sets earlier spellings of the flag.
     aliases(aliases: &'static [&'static str]) => aliases = aliases;
-    /// Sets the options that can answer the same question for some plans. Prompts name them with it.
+    /// Sets the options that can answer the same question for some plans. Prompts mention them.
     alternatives(others: &'static [&'static str]) => alternatives = others;
-    /// Sets the options that cannot be given with it.
+    /// Sets the options that cannot be given together with this option.
     conflicts(others: &'static [&'static str]) => conflicts = others;
-    /// Sets the option that has to be given with it.
+    /// Sets the option that must be given together with this option.
     needs(other: &'static str) => needs = other;
-    /// Sets the answer with which an existing output is replaced: a value, or an empty text for the bare flag.
+    /// Sets the answer that permits replacing an existing output: a value, or an empty text for a flag without a value.
     replaces(answer: &'static str) => replaces = Some(answer);
-    /// Sets the value of the flag without a value.
+    /// Sets the value that the flag without a value means.
     bare(value: &'static str) => bare = Some(value);
     /// Accepts addresses of stores in place of paths.
     or_store() => path_scope = PathScope::Store;
-    /// Accepts addresses of stores in place of paths, also of those that cannot be written.
+    /// Accepts addresses of stores in place of paths, including read-only stores.
     or_read_store() => path_scope = PathScope::ReadStore;
     /// Accepts addresses of stores, and of data sets of the hub, in place of paths.
     or_address() => path_scope = PathScope::StoreOrHub;
     /// Makes the option positional.
     positional() => is_positional = true;
-    /// Makes an answer mandatory.
+    /// Makes the option required.
     required() => is_required = true;
-    /// Makes forms show it only among all settings.
+    /// Makes forms show the option only in the list of all settings.
     advanced() => is_advanced = true;
-    /// Makes it a flag of all commands.
+    /// Makes the option a flag of all commands.
     global() => is_global = true;
     /// Makes forms complete a text as a path.
     completes_paths() => completes_paths = true;
@@ -507,7 +507,7 @@ impl OptionInfo {
         }
     }
 
-    /// Returns the option as it is typed: `--output DIR`, or its placeholder where it has no flag.
+    /// Returns the option as it is typed: `--output DIR`, or only its placeholder if it is positional.
     pub fn usage(&self) -> String {
         match (self.is_positional, self.value_name) {
             (true, name) => name.to_owned(),
@@ -517,18 +517,18 @@ impl OptionInfo {
     }
 }
 
-/// Returns the groups of which exactly one option is needed.
+/// Returns the groups of options of which exactly one is required.
 pub fn one_of_groups(rows: &[OptionRow]) -> Vec<Vec<OptionRow>> {
     let needed: Vec<OptionRow> = rows.iter().filter(|row| row.is_one_of).copied().collect();
     needed.chunk_by(|a, b| a.heading == b.heading).map(<[OptionRow]>::to_vec).collect()
 }
 
 impl OptionRow {
-    /// Returns the answer of a typed text; none if it is empty.
+    /// Converts typed text to an answer; empty text is no answer.
     pub fn answer(&self, text: &str) -> Answer {
         match self.kind {
             _ if text.is_empty() => Answer::Unset,
-            // A path may contain any separator; several are given on the command line.
+            // A path may contain any separator, so several paths can be given only on the command line.
             ValueKind::Paths => Answer::List(vec![text.to_owned()]),
             ValueKind::List(separator) => {
                 let values = text.split(separator.unwrap_or(' ')).map(str::trim).filter(|value| !value.is_empty());
@@ -538,7 +538,7 @@ impl OptionRow {
         }
     }
 
-    /// Returns an answer as it is typed; empty for none.
+    /// Returns an answer as the user would type it; empty if there is none.
     pub fn text(&self, answer: &Answer) -> String {
         match (answer, self.kind) {
             (Answer::Unset | Answer::On, _) => String::new(),
@@ -549,7 +549,7 @@ impl OptionRow {
     }
 }
 
-/// Parses a number as a user types it: `1,000`, `1_000` and `1'000` are the same.
+/// Parses a number as typed by a user: `1,000`, `1_000` and `1'000` are equal.
 pub fn number_of(typed: &str) -> Option<u64> {
     let digits: String = typed.chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
     digits.parse().ok()

@@ -1,4 +1,4 @@
-//! The plan of `pack`: every answer that decides the bytes of the token files. Screens, prompts, flags and `plan.yaml` fill this value.
+//! The plan of `pack`: all answers that determine the bytes of the token files. Forms, prompts, flags and `plan.yaml` set its values.
 
 mod mds;
 mod megatron;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Default seed of shuffles.
 pub const DEFAULT_SEED: u64 = 42;
 
-/// Where the text of a document is stored in its line.
+/// Location of a document's text in its line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TextField {
@@ -30,90 +30,90 @@ impl Default for TextField {
     }
 }
 
-/// A token of the vocabulary that is put before or after documents.
+/// A token of the vocabulary that is added before or after documents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpecialToken {
-    /// Its spelling, looked up in the vocabulary.
+    /// The spelling of the token in the vocabulary.
     Text(String),
-    /// Its number.
+    /// The id of the token.
     Id(u32),
 }
 
-/// Which lines of which files are read, and what is made of them.
+/// The inputs, options and output of packing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PackPlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan, see [`PLAN_VERSION`].
     pub version: u32,
     /// Files and folders, as given by the user.
     pub inputs: Vec<String>,
-    /// Names of the inputs in files that list sources, in the same order (`--input-name`). Empty means the inputs as given.
+    /// Names of the inputs in output files that list their sources, in the same order (`--input-name`). Empty means the inputs as given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input_names: Vec<String>,
     /// Restricts the files of folders to those whose relative path matches (`--glob`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
-    /// A file with one relative path per line, used instead of listing the folder (`--paths-file`).
+    /// A file with one relative path per line, which replaces listing the folder (`--paths-file`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paths_file: Option<String>,
-    /// The splits that are read, or parts of them, such as `train[:10%]+test` (`--split`).
+    /// The splits to read, or parts of them, such as `train[:10%]+test` (`--split`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<String>,
-    /// The subset of the data set, which its card names (`--subset`).
+    /// The subset of a hub data set, as named in its dataset card (`--subset`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subset: Option<String>,
-    /// Where the text of a document is stored.
+    /// Location of a document's text.
     #[serde(default)]
     pub text: TextField,
-    /// Leaves out white space at both ends of each text (`--strip`).
+    /// Whether to remove white space at both ends of each text (`--strip`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strip: bool,
     /// A `tokenizer.json`, a folder with one, a SentencePiece `.model`, or a name in the local hub cache.
     pub tokenizer: String,
-    /// Name written to metadata files in place of `tokenizer`.
+    /// The name of the tokenizer in metadata files; `None` means `tokenizer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer_name: Option<String>,
-    /// Entries of the vocabulary that are special tokens in addition to those of the tokenizer file: texts are cut at them
+    /// Vocabulary entries that become special tokens, in addition to those of the tokenizer file: texts are split at them
     /// (`--special-token`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub special_tokens: Vec<String>,
-    /// The token that begins a document, for formats that take one (`--bos-token`, `--bos-id`).
+    /// The token that starts a document, for formats with begin tokens (`--bos-token`, `--bos-id`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<SpecialToken>,
-    /// The token that ends a document; `None` leaves it to the tokenizer's own template.
+    /// The token that ends a document; `None` means the template of the tokenizer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<SpecialToken>,
-    /// Ends each format with the document that brings it to at least this many tokens (`--limit-tokens`).
+    /// Ends each format after the document with which it has at least this many tokens (`--limit-tokens`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_tokens: Option<u64>,
-    /// A file or a folder, as the format requires; with several formats, a folder with one folder for each.
+    /// A file or a folder, depending on the format. With several formats, a folder with a subfolder for each.
     pub output: String,
-    /// Seed of every shuffle.
+    /// Seed of all shuffles.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// Whether and how packed files for Modalities are made.
+    /// Options for packed files of Modalities, if chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modalities: Option<ModalitiesTarget>,
-    /// Whether and how a token folder for Nanosets is made.
+    /// Options for a token folder of Nanosets, if chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nanosets: Option<NanosetsTarget>,
-    /// Whether and how tokenized samples for Forager are made.
+    /// Options for tokenized samples of Forager, if chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forager: Option<ForagerTarget>,
-    /// Whether and how MDS shards are made.
+    /// Options for MDS shards, if chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mds: Option<MdsTarget>,
-    /// Whether and how pairs for Megatron are made.
+    /// Options for pairs of Megatron, if chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub megatron: Option<MegatronTarget>,
-    /// Whether and how files for OLMo are made.
+    /// Options for files of OLMo, if chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub olmo: Option<OlmoTarget>,
-    /// Replaces an existing output. By default it is refused, except that the same plan resumes or does nothing.
+    /// Whether to replace an existing output. Otherwise it is refused, unless the same plan wrote it: such a run resumes or does nothing.
     #[serde(default)]
     pub overwrite: bool,
-    /// Reproduces the reference programs' bytes even where they lose data.
+    /// Whether to reproduce the bytes of the reference programs even if they lose data.
     #[serde(default)]
     pub compat: bool,
 }
@@ -123,46 +123,46 @@ fn default_seed() -> u64 {
 }
 
 impl PackPlan {
-    /// Creates a plan in which only the inputs, the tokenizer and the output are answered; no format is chosen.
+    /// Creates a plan with only the inputs, the tokenizer and the output set; no format is chosen.
     pub fn new(inputs: Vec<String>, tokenizer: impl Into<String>, output: impl Into<String>) -> Self {
         let (tokenizer, output) = (tokenizer.into(), output.into());
         Self { version: PLAN_VERSION, inputs, tokenizer, output, seed: DEFAULT_SEED, ..Self::default() }
     }
 
-    /// Whether files are selected and bad ones skipped as the reference program does: with `--compat`, and as nanotron's own tool does.
+    /// Whether files are selected and invalid lines skipped as in the reference programs: with `--compat`, or like nanotron's own tool.
     pub fn follows_reference(&self) -> bool {
         self.compat || self.nanosets.as_ref().is_some_and(|target| target.names == NameProfile::Classic)
     }
 }
 
-/// Options of the Modalities output: one `.pbin` per file (docs/formats/modalities.md §3 and §4).
+/// Options of the Modalities output: one `.pbin` file per input file (docs/formats/modalities.md §3 and §4).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ModalitiesTarget {
-    /// The token that ends every document; `None` uses the plan's end token, which is required in that case.
+    /// The token that ends every document; `None` means the plan's end token, which is then required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eod_token: Option<String>,
-    /// The raw index; `None` means next to the input, built if missing.
+    /// The raw index; `None` means the one next to the input, which is built if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<String>,
-    /// Cuts documents to this many tokens, including those of the template, excluding the end token.
+    /// Truncates documents to this number of tokens, including those of the template, excluding the end token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncate_to: Option<u32>,
-    /// Pads documents to this many tokens, before the end token.
+    /// Pads documents to this number of tokens, excluding the end token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pad_to: Option<u32>,
-    /// The spelling of the padding token, if it is not the tokenizer's own.
+    /// The spelling of the padding token; `None` means that of the tokenizer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pad_token: Option<String>,
-    /// Leaves lines that are not JSON out of the raw index instead of refusing the file.
+    /// Whether to omit invalid JSON lines from the raw index instead of refusing the file.
     #[serde(default)]
     pub skip_bad_lines: bool,
-    /// Lines of one work item; used only with `compat`, where a bad document discards the rest of its work item.
+    /// Number of lines per batch. Used only with `compat`, where a bad document loses its batch and all later ones.
     #[serde(default = "default_batch")]
     pub batch_lines: u64,
 }
 
-/// Default number of lines of one work item.
+/// Default number of lines per batch.
 pub const DEFAULT_BATCH_LINES: u64 = 1_000;
 
 fn default_batch() -> u64 {
@@ -195,27 +195,27 @@ pub enum DocumentShuffle {
 }
 
 impl DocumentShuffle {
-    /// Whether it is the default.
+    /// Whether documents keep their order, which is the default.
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }
 }
 
-/// What is assigned to tasks (docs/formats/huggingface.md §3).
+/// How input is distributed among tasks (docs/formats/huggingface.md §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskShare {
-    /// Files, in turn.
+    /// File I belongs to task I modulo the number of tasks.
     #[default]
     Files,
-    /// Rows, in turn.
+    /// Row I belongs to task I modulo the number of tasks.
     Rows,
-    /// Rows, in blocks of equal size.
+    /// Each task has a contiguous block of rows, all of equal size.
     Blocks,
 }
 
 impl TaskShare {
-    /// Whether it is the default.
+    /// Whether files are distributed, which is the default.
     pub fn is_files(&self) -> bool {
         *self == Self::Files
     }
@@ -225,10 +225,10 @@ impl TaskShare {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameProfile {
-    /// As in datatrove 0.10.1.
+    /// Names of datatrove 0.10.1.
     #[default]
     Modern,
-    /// As in datatrove 0.4.0.
+    /// Names of datatrove 0.4.0.
     Classic,
 }
 
@@ -236,25 +236,25 @@ pub enum NameProfile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NanosetsTarget {
-    /// Number of tasks that the files are distributed to; `None` means one per file, at most 64.
+    /// Number of tasks among which the input is distributed; `None` means one per file, at most 64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u32>,
-    /// The only task that is run, from 0 on; `None` runs all.
+    /// The only task to run, counted from 0; `None` means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// What is assigned to each task.
+    /// How input is distributed among tasks.
     #[serde(default, skip_serializing_if = "TaskShare::is_files")]
     pub deal: TaskShare,
     /// Whether documents are shuffled.
     #[serde(default)]
     pub shuffle: DocumentShuffle,
-    /// Cuts the tokens into chunks of this many tokens and shuffles the chunks.
+    /// Divides the tokens into chunks of this many tokens and shuffles the chunks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_size: Option<u64>,
     /// Closes a shuffled file once it has more tokens than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens_per_file: Option<u64>,
-    /// Writes `.ds.loss`.
+    /// Whether to write `.ds.loss` files.
     #[serde(default)]
     pub loss_masks: bool,
     /// Prefix of every file name.
@@ -263,13 +263,13 @@ pub struct NanosetsTarget {
     /// How shuffled files are named.
     #[serde(default)]
     pub names: NameProfile,
-    /// Number of usable documents that are left out at the start of each task.
+    /// Number of usable documents to skip at the start of each task.
     #[serde(default)]
     pub skip: u64,
     /// Maximum number of usable documents per task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Folder for `executor.json`, `logs/`, `stats/` and `completions/`; `None` writes none of them.
+    /// Folder for `executor.json`, `logs/`, `stats/` and `completions/`; `None` means that none of them is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logging_dir: Option<String>,
 }
@@ -281,7 +281,7 @@ impl NanosetsTarget {
     }
 }
 
-/// Type of a token.
+/// The integer type of a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenType {
@@ -311,7 +311,7 @@ impl TokenType {
         }
     }
 
-    /// Returns the largest id that fits.
+    /// Returns the greatest id that fits.
     pub fn greatest(self) -> u64 {
         match self {
             Self::U8 => u64::from(u8::MAX),
@@ -336,11 +336,11 @@ impl TokenType {
     }
 }
 
-/// How documents become Forager samples.
+/// How documents are divided into Forager samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleSize {
-    /// All documents in sequence, each with its end token, cut into samples of this many tokens.
+    /// Concatenates all documents, each with its end token, and divides them into samples of this many tokens.
     Fixed(u64),
     /// One sample per document, without an end token.
     Variable,
@@ -363,10 +363,10 @@ pub struct MaskedParts {
 pub struct ForagerTarget {
     /// Size of a sample.
     pub sample_size: SampleSize,
-    /// Type of a token; `None` means the reference's default: two bytes, or four with loss masks.
+    /// The integer type of a token; `None` means the default of the reference program: two bytes, or four with loss masks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_type: Option<TokenType>,
-    /// Loss masks: lines contain `parts`, and a mask is written with the tokens.
+    /// Loss masks: lines contain `parts`, and masks are written with the tokens. `None` means no masks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masks: Option<MaskedParts>,
     /// Suffix of the name of each sample file.
@@ -375,7 +375,7 @@ pub struct ForagerTarget {
     /// Name of the index folder.
     #[serde(default = "default_index_folder")]
     pub index_folder: String,
-    /// Whether the tokenizer's template adds its tokens.
+    /// Whether the template of the tokenizer is added.
     #[serde(default = "yes")]
     pub special_tokens: bool,
 }
@@ -393,7 +393,7 @@ fn yes() -> bool {
 }
 
 impl ForagerTarget {
-    /// Creates a target in which every other answer is the reference's default.
+    /// Creates a target with the defaults of the reference program for all other answers.
     pub fn new(sample_size: SampleSize) -> Self {
         Self {
             sample_size,
@@ -405,7 +405,7 @@ impl ForagerTarget {
         }
     }
 
-    /// Returns the type of a token, with the default applied.
+    /// Returns the integer type of a token, or its default.
     pub fn token_type(&self) -> TokenType {
         let usual = if self.masks.is_some() { TokenType::U32 } else { TokenType::U16 };
         self.token_type.unwrap_or(usual)

@@ -1,76 +1,76 @@
-//! A plan: every answer that decides the bytes of the result. Screens, prompts, flags and `plan.yaml` fill this same value.
+//! Plans: all answers that determine the bytes of a result. Forms, prompts, flags and `plan.yaml` set the same values.
 
 use super::media::MediaPlan;
 use super::Problem;
 use serde::{Deserialize, Serialize};
 
-/// Version of the plan file; a reader refuses a newer one.
+/// Version of plan files. A reader refuses newer versions.
 pub const PLAN_VERSION: u32 = 1;
 
-/// What to do with an earlier preparation.
+/// How an earlier preparation is handled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rerun {
-    /// Refuses a data set that is already prepared (with the same plan and inputs, there is nothing to do).
+    /// Refuses a data set that is already prepared. With the same plan and inputs, does nothing.
     #[default]
     Refuse,
-    /// `--update`: scans only new and changed shards; excludes and assignments are kept.
+    /// `--update`: scans only new and changed shards, and preserves excludes and splits.
     Update,
     /// `--force-overwrite`: redoes everything.
     Overwrite,
 }
 
-/// Which files are made.
+/// The files that `prepare` writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// All of them.
+    /// All files.
     #[default]
     Full,
-    /// `--tar-index-only`: recreates `.tar.idx`, the database and the uuid; the rest is kept.
+    /// `--tar-index-only`: rewrites only `.tar.idx`, the database and the uuid.
     TarIndexOnly,
-    /// `--skip-sample-tables`: no `index.sqlite`; enough for training, not for access by name.
+    /// `--skip-sample-tables`: no `index.sqlite`; sufficient for training, but not for access by name.
     WithoutSampleTables,
 }
 
-/// What to do when one key identifies two samples.
+/// How a key that two samples share is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
-    /// Publishes nothing and reports both places.
+    /// Publishes nothing and reports both samples.
     #[default]
     Fail,
-    /// Keeps the first place; no row is written for the later ones, and they are excluded if they are in another shard.
+    /// Uses the first sample. The later ones get no rows, and are excluded if they are in another shard.
     KeepFirst,
-    /// If a key is in several shards, replaces all shards by copies in which the name of the shard is before every name. Not an answer of
-    /// flags; what is recorded afterwards is [`Fail`](Self::Fail).
+    /// If several shards have the same key, replaces all shards by copies in which the shard name prefixes every entry name. Flags cannot
+    /// select it; the recorded plan has [`Fail`](Self::Fail).
     Prefix,
 }
 
-/// What to do with compressed shards.
+/// How compressed shards are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tgz {
-    /// Indexes them and leaves them out of the splits.
+    /// Indexes them and omits them from the splits.
     #[default]
     Skip,
-    /// Makes a plain `.tar` next to each and uses that.
+    /// Writes a plain `.tar` next to each and uses it instead.
     Rewrite,
 }
 
-/// One `--split-parts NAME:PATTERN`.
+/// A split given by `--split-parts NAME:PATTERN`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitPattern {
-    /// Split name.
+    /// Name of the split.
     pub name: String,
-    /// Braces are expanded first; each result is a regular expression, anchored at the start of the shard name.
+    /// Braces are expanded first; each result is a regular expression, matched at the start of shard names.
     pub pattern: String,
 }
 
-/// One split with an explicit list of shards.
+/// A split with an explicit list of shards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitList {
-    /// Split name.
+    /// Name of the split.
     pub name: String,
     /// Shard names; brace expressions are allowed, as in `split.yaml`.
     pub shards: Vec<String>,
@@ -91,7 +91,7 @@ pub enum SplitPlan {
     Listed(Vec<SplitList>),
 }
 
-/// One field of a field map.
+/// A field of a field map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldExpr {
     /// Name of a field of the sample type.
@@ -100,91 +100,91 @@ pub struct FieldExpr {
     pub expr: String,
 }
 
-/// How samples are turned into what the trainer receives: the content of `dataset.yaml`.
+/// How samples are converted for the trainer: the content of `dataset.yaml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleMapping {
     /// Not answered yet.
     #[default]
     Unset,
-    /// `--skip-dataset-yaml`.
+    /// `--skip-dataset-yaml`: no `dataset.yaml` is written.
     NoDatasetYaml,
-    /// `CrudeWebdataset`: samples as plain maps of parts.
+    /// `CrudeWebdataset`: samples are maps of parts.
     Crude {
         /// Whether to write a `cooker.py` skeleton.
         cooker: bool,
     },
-    /// A sample type filled by a field map.
+    /// A sample type whose fields a field map sets.
     FieldMap {
         /// Class name, or `module:Class`.
         sample_type: String,
         /// The fields, in class order.
         fields: Vec<FieldExpr>,
     },
-    /// A sample type filled by a generated `sample_loader.py`.
+    /// A sample type whose fields a generated `sample_loader.py` sets.
     SampleLoader {
         /// Class name, or `module:Class`.
         sample_type: String,
     },
 }
 
-/// Everything that decides what `prepare` makes of a WebDataset.
+/// The plan of `prepare`: all answers that determine the files of a prepared WebDataset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PreparePlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan, see [`PLAN_VERSION`].
     pub version: u32,
     /// The data set, as given by the user.
     pub path: String,
-    /// What to do with an earlier preparation.
+    /// How an earlier preparation is handled.
     #[serde(default)]
     pub rerun: Rerun,
-    /// With `--force-overwrite`: discards excludes too.
+    /// With `--force-overwrite`: whether to discard excludes, too.
     #[serde(default)]
     pub reset_excludes: bool,
-    /// With `--update`: the split that new shards are added to; `None` means by the recorded rule.
+    /// With `--update`: the split to which new shards are added; `None` means that the recorded rule determines it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_to: Option<String>,
-    /// Which files are made.
+    /// The files to write.
     #[serde(default)]
     pub scope: Scope,
-    /// `--exclude`: unanchored regular expressions on shard names; matching shards are left out completely.
+    /// `--exclude`: unanchored regular expressions; shards with matching names are ignored.
     #[serde(default)]
     pub exclude_shards: Vec<String>,
     /// How shards are divided into splits.
     #[serde(default)]
     pub splits: SplitPlan,
-    /// Shuffles the shards before they are divided (fixed seed, as in the reference).
+    /// Whether to shuffle the shards before they are divided (fixed seed, as in the reference program).
     #[serde(default)]
     pub shuffle_tars: bool,
-    /// Accepts splits whose patterns match no shard.
+    /// Whether to accept splits whose patterns match no shard.
     #[serde(default)]
     pub allow_empty_splits: bool,
-    /// Items for `exclude:` of `split.yaml`: `SHARD` or `SHARD/KEY`, braces allowed.
+    /// Items for `exclude:` in `split.yaml`: `SHARD` or `SHARD/KEY`; braces are expanded.
     #[serde(default)]
     pub excludes: Vec<String>,
-    /// Content of `dataset.yaml`.
+    /// The content of `dataset.yaml`.
     #[serde(default)]
     pub loading: SampleMapping,
-    /// File name of the dataset yaml inside `.nv-meta`.
+    /// File name of the dataset YAML in `.nv-meta`.
     #[serde(default = "default_dataset_yaml_name")]
     pub dataset_yaml_name: String,
     /// Media metadata; `None` leaves existing metadata unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaPlan>,
-    /// What to do when one key identifies two samples.
+    /// How a key that two samples share is handled.
     #[serde(default)]
     pub duplicates: Duplicates,
-    /// What to do with compressed shards.
+    /// How compressed shards are handled.
     #[serde(default)]
     pub tgz: Tgz,
-    /// For a JSONL file with bad lines: indexes a copy without them.
+    /// For a JSONL file with bad lines: whether to index a copy without them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub skip_bad_lines: bool,
-    /// Reproduces the reference program's bytes even where it loses data.
+    /// Whether to reproduce the bytes of the reference program even if it loses data.
     #[serde(default)]
     pub compat: bool,
-    /// Problems found while the answers were read, for example a key that occurs twice in a `split.yaml`. Not part of a plan file.
+    /// Problems found while reading the answers, for example a repeated key in a `split.yaml`. Not part of plan files.
     #[serde(skip)]
     pub findings: Vec<Problem>,
 }
@@ -194,7 +194,7 @@ fn is_false(answer: &bool) -> bool {
     !*answer
 }
 
-/// Default name of the dataset yaml.
+/// Default file name of the dataset YAML.
 pub const DATASET_YAML: &str = "dataset.yaml";
 
 fn default_dataset_yaml_name() -> String {
@@ -202,27 +202,27 @@ fn default_dataset_yaml_name() -> String {
 }
 
 impl PreparePlan {
-    /// Creates a plan in which only the path is answered.
+    /// Creates a plan with only the path set.
     pub fn new(path: impl Into<String>) -> Self {
         let dataset_yaml_name = default_dataset_yaml_name();
         Self { version: PLAN_VERSION, path: path.into(), dataset_yaml_name, ..Self::default() }
     }
 }
 
-/// Everything that decides what `prepare-media` makes: media metadata of a prepared WebDataset or of a folder of files.
+/// The plan of `prepare-media`: all answers that determine the media metadata of a prepared WebDataset or of a folder of files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PrepareMediaPlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan, see [`PLAN_VERSION`].
     pub version: u32,
     /// The data set, as given by the user.
     pub path: String,
-    /// Which entries are media, and how they are described.
+    /// The rule that selects media, and how they are described.
     pub media: MediaPlan,
     /// Whether to remove rows of entries that no longer exist.
     #[serde(default)]
     pub prune: bool,
-    /// Leaves broken pictures out, as the reference program does.
+    /// Whether to omit broken pictures, as the reference program does.
     #[serde(default)]
     pub compat: bool,
 }

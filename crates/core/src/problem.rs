@@ -1,4 +1,4 @@
-//! Problems as data: anything unusual, damaged or impossible that was found, and the thing it was found on.
+//! Problems as data: unusual, damaged or invalid things that were found, and their place.
 
 use super::text::display_safe;
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,9 @@ use std::path::Path;
 pub enum Severity {
     /// Skipped or handled by design; never changes the exit code.
     Note,
-    /// Something that a user would call damaged or lost: exit code 1.
+    /// Data is damaged or lost: exit code 1.
     Problem,
-    /// A plan that must not run in its present form; its [`ProblemKind::class`] decides between exit code 1, 2 and 3.
+    /// The plan must not run unless it is changed. [`ProblemKind::class`] determines the exit code: 1, 2 or 3.
     Refusal,
 }
 
@@ -25,7 +25,7 @@ macro_rules! problem_kinds {
             $($(#[$doc])* #[serde(rename = $id)] $name,)*
         }
         impl ProblemKind {
-            /// All kinds, in the order of the reference page.
+            /// All kinds, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
             /// Returns the stable id, in kebab case.
             pub fn id(self) -> &'static str {
@@ -35,8 +35,7 @@ macro_rules! problem_kinds {
             pub fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)* }
             }
-            /// Whether notes of this kind report that the answers or the data may have turned out differently than intended: such notes are
-            /// shown without `-v` too.
+            /// Whether notes of this kind are shown without `-v`, because the answers or the data may have effects that were not intended.
             pub fn has_shown_notes(self) -> bool {
                 match self { $(Self::$name => [$(stringify!($notes))?].contains(&"shown"),)* }
             }
@@ -45,126 +44,126 @@ macro_rules! problem_kinds {
 }
 
 problem_kinds! {
-    // Found while looking for shards.
-    /// A folder, fifo, device or dangling link that is named like a shard.
+    // Problems of finding shards.
+    /// A folder, FIFO, device or dangling link with the name of a shard.
     NotAFile => "not-a-file", "named like data, but not a file";
     /// A shard whose name is not UTF-8.
     ShardNameNotUtf8 => "shard-name-not-utf8", "shard name is not UTF-8";
-    /// A shard name that the loader would brace-expand into something else.
+    /// A shard name whose braces the loader would expand to other names.
     ShardNameBraces => "shard-name-braces", "shard name holds braces";
-    /// A file that is named like a shard by other rules and is not read.
+    /// A file that other programs would read as a shard, but that is not read.
     UnreadShard => "unread-shard", "looks like a shard, not read";
-    /// More shards than storage and file systems handle well.
+    /// More shards than stores and file systems handle efficiently.
     ManyShards => "many-shards", "very many shards", shown;
-    /// A compressed shard: indexed, but the loader cannot read it.
+    /// A compressed shard, which is indexed although the loader cannot read it.
     CompressedShard => "compressed-shard", "compressed shard, left out of the splits";
     /// `x.tar` and `x.tgz` in one folder would share the same `.tar.idx`.
     IndexNameCollision => "index-name-collision", "two shards share one index name";
     /// The shard cannot be opened or read.
     Unreadable => "unreadable", "cannot be read";
-    /// A text file that a format leaves out because of its name.
+    /// A text file that a format omits because of its name.
     FileLeftOut => "file-left-out", "file left out by its name", shown;
     /// A text file without any content.
     EmptyFile => "empty-file", "empty file", shown;
-    /// The shard grew, shrank, vanished or was replaced while it was read.
+    /// The shard was changed, removed or replaced while it was read.
     ChangedDuringScan => "changed-during-scan", "changed while it was read";
-    // Found inside tars.
-    /// No entry, or none that makes a sample.
+    // Problems in tar archives.
+    /// A shard without entries, or without entries that belong to samples.
     EmptyShard => "empty-shard", "shard without samples";
-    /// A header block with a wrong checksum; the scan continued at the next valid one.
+    /// A header block with a wrong checksum; the scan continued at the next valid header.
     DamagedHeader => "damaged-header", "damaged header";
-    /// The file ends inside a header or inside content.
+    /// The file ends inside a header or inside the content of an entry.
     CutShort => "cut-short", "archive cut short";
-    /// A pax record or size field with an impossible value.
+    /// A pax record or a size field with an invalid value.
     BadExtendedHeader => "bad-extended-header", "impossible extended header";
     /// An entry whose name is not UTF-8.
     EntryNameNotUtf8 => "entry-name-not-utf8", "entry name is not UTF-8";
-    /// An entry without key or part (no dot in its last component, or hidden).
+    /// An entry without key or part name: a hidden file, or a name without a dot.
     UnnamedEntry => "unnamed-entry", "entry without a part name";
     /// An entry of a type that is skipped (folder, link, device).
     SkippedEntryType => "skipped-entry-type", "entry of a skipped type";
-    /// Parts stored with a map of their holes: reading them by name gives other bytes.
+    /// A part that is stored as a sparse file; reading it by name returns other bytes.
     SparseEntry => "sparse-entry", "sparse entry";
-    /// Hard or symbolic links that would be parts of samples.
+    /// A hard or symbolic link with the name of a part.
     LinkedPart => "linked-part", "part is a link";
-    /// Part names that look like the rest of a file name that contains dots.
+    /// A part name that may be the end of a file name with several dots.
     CutName => "cut-name", "name cut at a dot", shown;
-    /// `__meta__` and similar names.
+    /// A name reserved by the loader, such as `__meta__`.
     ReservedName => "reserved-name", "reserved name, skipped";
-    /// The same part occurs twice in one sample.
+    /// A part that occurs twice in a sample.
     RepeatedPart => "repeated-part", "duplicate part in a sample";
-    /// Bytes other than zero after the end blocks.
+    /// Non-zero bytes after the end blocks.
     JunkAfterEnd => "junk-after-end", "bytes after the end of the archive";
-    /// A sample that was excluded because it touches damage.
+    /// A sample that was excluded because it is damaged.
     SampleExcluded => "sample-excluded", "sample excluded because of damage";
-    /// The same key in two shards, or again later in one shard.
+    /// A key that occurs in two shards, or again later in the same shard.
     DuplicateKey => "duplicate-key", "duplicate key";
-    /// Parts of one sample that are in several places, so that each place becomes a sample of its own.
+    /// Parts of one sample that are not adjacent, so that each place becomes a separate sample.
     ScatteredSample => "scattered-sample", "sample whose parts are not next to each other";
-    /// Files that the tar of macOS adds (`._NAME`).
+    /// A file added by the tar of macOS (`._NAME`).
     AppleDouble => "apple-double", "AppleDouble file of macOS", shown;
-    // Media.
-    /// An entry that is selected as media but is not media.
+    // Problems of media.
+    /// An entry that is selected as media but has other content.
     NotMedia => "not-media", "not a picture, sound or video", shown;
-    /// Media that are broken or cut short.
+    /// A medium that is broken or truncated.
     BrokenMedia => "broken-media", "broken picture, sound or video";
     /// A row whose entry no longer exists.
     StaleMedia => "stale-media", "media metadata out of date", shown;
-    /// A file that a row names and that is not there.
+    /// A file that a row names but that does not exist.
     MissingMedia => "missing-media", "media missing", shown;
-    /// A path of a row that leads out of the folder of media.
+    /// A path in a row that leads outside the folder of media.
     MediaOutside => "media-outside", "media outside of their folder";
-    // JSONL.
+    // Problems of JSONL files.
     /// A line that is not a JSON object.
     BadLine => "bad-line", "line that is not a JSON object", shown;
-    /// Lines without text.
+    /// A blank line.
     BlankLine => "blank-line", "blank line";
-    /// A line that begins and ends like an object but cannot be parsed.
+    /// A line that starts and ends like an object but cannot be parsed.
     BadJson => "bad-json", "line that cannot be parsed";
-    /// A key that occurs twice in one object.
+    /// A key that occurs twice in an object.
     RepeatedField => "repeated-field", "key twice in one object";
-    /// A value that readers interpret differently: not finite, a lone surrogate, beyond 2⁵³.
+    /// A value that readers interpret differently: a non-finite number, a lone surrogate, or a number beyond 2⁵³.
     OddJson => "odd-json", "value that not every reader takes";
-    // Text.
-    /// A document whose text is missing or is not a text.
+    // Problems of texts.
+    /// A document whose text is missing or is not a string.
     NoText => "no-text", "document without usable text";
-    /// A document that has text but that a format cannot store.
+    /// A document with a text that a format cannot store.
     BadDocument => "bad-document", "document that a format cannot take";
-    /// A special token of the tokenizer that occurs in a text.
+    /// A special token of the tokenizer that a text contains.
     SpecialToken => "special-token", "special token in a text", shown;
-    /// Documents that the tokenizer file truncates.
+    /// A document that is truncated because of the tokenizer file.
     StoredTruncation => "stored-truncation", "document truncated by the tokenizer file";
-    /// Documents that the tokenizer file pads.
+    /// A document that is padded because of the tokenizer file.
     StoredPadding => "stored-padding", "document padded by the tokenizer file";
     /// The output is empty.
     EmptyResult => "empty-result", "nothing is left to write", shown;
-    // Metadatasets.
-    /// A key, value or structure that the loader refuses.
+    // Problems of metadatasets.
+    /// A key, value or structure that the loader does not accept.
     BadMetadataset => "bad-metadataset", "mistake in a metadataset", shown;
-    /// A member that cannot be found or is not prepared.
+    /// A member that does not exist or is not prepared.
     BadMember => "bad-member", "member that cannot be used", shown;
-    // Plans.
+    // Problems of plans.
     /// An answer is missing.
     MissingAnswer => "missing-answer", "answer missing";
     /// A split ratio that is not three non-negative numbers with a positive sum.
     BadRatio => "bad-ratio", "split ratio cannot be used";
-    /// The ratio rounded the last shard away; the shard was assigned to the last non-empty part.
+    /// Rounding of the split ratio lost the last shard; it was assigned to the last non-empty split.
     RoundedAway => "rounded-away", "rounding lost a shard", shown;
-    /// A split that has no shard, or none with samples.
+    /// A split without shards or without samples.
     EmptySplit => "empty-split", "split without samples", shown;
-    /// Shards that are in no split.
+    /// A shard that is in no split.
     UnassignedShards => "unassigned-shards", "shard in no split", shown;
     /// A shard that is in more than one split.
     ShardInTwoSplits => "shard-in-two-splits", "shard in two splits", shown;
-    /// A pattern, exclude or name that matches nothing.
+    /// A pattern, exclude or name without a match.
     MatchesNothing => "matches-nothing", "matches nothing", shown;
-    /// A pattern that does not compile, or uses an unsupported feature.
+    /// A pattern that is invalid or uses an unsupported feature.
     BadPattern => "bad-pattern", "pattern cannot be used";
     /// A brace expression that cannot be expanded.
     BadBraces => "bad-braces", "brace expression cannot be expanded";
-    /// A name that cannot be used for a split or a file.
+    /// An invalid name of a split or file.
     BadName => "bad-name", "name cannot be used";
-    /// A key that occurs twice in one file, so that one of its values has no effect.
+    /// A key that occurs twice in a file, so that one of its values has no effect.
     RepeatedKey => "repeated-key", "key twice in one file";
     /// An unknown sample type.
     UnknownSampleType => "unknown-sample-type", "unknown sample type";
@@ -172,42 +171,42 @@ problem_kinds! {
     UnknownField => "unknown-field", "unknown field";
     /// A required field without an expression.
     MissingField => "missing-field", "field without an expression";
-    /// A field-map expression that does not parse or does not resolve.
+    /// A field-map expression that is invalid or cannot be evaluated.
     FieldFails => "field-fails", "field does not resolve", shown;
     /// A part that no sample has.
     NoSuchPart => "no-such-part", "no sample has this part", shown;
     /// The data set is already prepared.
     AlreadyPrepared => "already-prepared", "already prepared";
-    /// A run of another plan was stopped at the output, and its results are kept.
+    /// The output has results of a stopped run of another plan.
     StoppedRun => "stopped-run", "stopped run of another plan";
-    /// A database from an earlier, failed run.
+    /// A database of an earlier, failed run.
     LeftoverDatabase => "leftover-database", "database left over from a failed run";
-    /// There is no shard.
+    /// No shard was found.
     NoShards => "no-shards", "no shards";
-    /// Everything exists already.
+    /// All files exist already.
     NothingToDo => "nothing-to-do", "nothing to do";
-    // Checks of a prepared data set.
+    // Problems found when checking prepared data sets.
     /// A required file that does not exist.
     MissingFile => "missing-file", "file missing", shown;
-    /// A file whose content breaks its format.
+    /// A file whose content is invalid.
     BadFile => "bad-file", "file cannot be understood";
-    /// The shard's size or time differs from when it was indexed.
+    /// A shard whose size or modification time has changed since it was indexed.
     ShardChanged => "shard-changed", "shard changed since it was indexed", shown;
     /// A shard on disk that is not in the index.
     ShardNotIndexed => "shard-not-indexed", "shard not indexed";
-    /// A row that points at something other than it describes.
+    /// A row of the index that does not match the file.
     IndexMismatch => "index-mismatch", "index and file disagree";
-    /// The tokenizer of token files differs from the one that training is configured for.
+    /// A tokenizer of token files that differs from the one in the training configuration.
     TokenizerMismatch => "tokenizer-mismatch", "tokenizer and training configuration disagree";
-    /// A publish that was interrupted and can be finished.
+    /// An interrupted publication that can be completed.
     InterruptedPublish => "interrupted-publish", "interrupted publish";
-    /// A sample without a part that the field map needs.
+    /// A sample without a part that the field map requires.
     SampleLacksPart => "sample-lacks-part", "sample lacks a mapped part", shown;
-    /// The same key or shard in two splits.
+    /// A key or shard in two splits.
     Leak => "leak", "in two splits";
-    /// Data that the reference program would drop or refuse; reproduced because of `--compat`.
+    /// Data that the reference program would lose or refuse, which `--compat` reproduces.
     CompatLoss => "compat-loss", "reproduced loss (--compat)", shown;
-    /// Anything that has no kind of its own yet.
+    /// A problem without a kind of its own.
     Other => "other", "other", shown;
 }
 
@@ -234,10 +233,10 @@ impl ProblemKind {
     }
 }
 
-/// The thing that a problem or failure is about. Every string is raw; [`fmt::Display`] makes it safe to print.
+/// The thing that a problem or failure concerns. Its strings are not escaped; [`fmt::Display`] escapes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Subject {
-    /// A path on disk.
+    /// A path or an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// A shard name, relative to the data set's root.
@@ -261,7 +260,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Creates a subject from a path on disk. Bytes that are not UTF-8 become the replacement character.
+    /// Creates a subject from a path. Invalid UTF-8 becomes replacement characters.
     pub fn path(path: impl AsRef<Path>) -> Self {
         Self { path: Some(path.as_ref().to_string_lossy().into_owned()), ..Self::default() }
     }
@@ -273,7 +272,7 @@ impl Subject {
     pub fn field(name: impl Into<String>) -> Self {
         Self { field: Some(name.into()), ..Self::default() }
     }
-    /// Replaces the folder `folder` of a path with `name`.
+    /// Replaces the folder `folder` at the start of the path by `name`.
     pub fn rename_folder(&mut self, folder: &str, name: &str) {
         let Some(rest) = self.path.as_deref().and_then(|path| path.strip_prefix(folder)) else { return };
         if rest.is_empty() || rest.starts_with('/') {
@@ -323,7 +322,7 @@ impl fmt::Display for Subject {
             sep(f)?;
             f.write_str(&display_safe(path))?;
         }
-        // A path that ends with the shard names it.
+        // A path that ends with the shard name already contains it.
         let is_in_path =
             |shard: &String| self.path.as_ref().is_some_and(|path| std::path::Path::new(path).ends_with(shard));
         if let Some(shard) = self.shard.as_ref().filter(|shard| !is_in_path(shard)) {
@@ -354,8 +353,8 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Moves findings about media after the others and sorts them by place: media are examined in parallel, and the list must not depend on the
-/// order in which they finish.
+/// Moves findings about media to the end and sorts them by place, because media are examined in parallel and the list must not depend on
+/// the order in which they finish.
 pub fn settle_media(problems: &mut [Problem]) {
     let is_media = |problem: &Problem| matches!(problem.kind, ProblemKind::NotMedia | ProblemKind::BrokenMedia);
     problems.sort_by(|a, b| {
@@ -367,18 +366,18 @@ pub fn settle_media(problems: &mut [Problem]) {
     });
 }
 
-/// One finding.
+/// A finding: a note, a problem or a refusal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
-    /// The thing it was found on.
+    /// The thing that the finding concerns.
     pub subject: Subject,
-    /// Its kind.
+    /// The kind of the finding.
     pub kind: ProblemKind,
-    /// Its severity.
+    /// The severity of the finding.
     pub severity: Severity,
-    /// One sentence: what is wrong and what was or will be done about it. Raw; must be printed through `display_safe`.
+    /// One sentence: the problem, and how it was or will be handled. Not escaped; print it through `display_safe`.
     pub message: String,
-    /// What the user can do about it, if anything.
+    /// What the user can do about the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -393,11 +392,11 @@ impl Problem {
     pub fn problem(kind: ProblemKind, subject: Subject, message: impl Into<String>) -> Self {
         Self { severity: Severity::Problem, ..Self::note(kind, subject, message) }
     }
-    /// Creates a refusal: a plan that must not run in its present form.
+    /// Creates a refusal: a plan that must not run unless it is changed.
     pub fn refusal(kind: ProblemKind, subject: Subject, message: impl Into<String>) -> Self {
         Self { severity: Severity::Refusal, ..Self::note(kind, subject, message) }
     }
-    /// Creates a problem from a failure that does not end the work; its hint is kept.
+    /// Creates a problem from a failure that does not end the work. Preserves its hint.
     pub fn of_failure(kind: ProblemKind, failure: super::Failure) -> Self {
         Self { hint: failure.hint, ..Self::problem(kind, failure.subject, failure.why) }
     }
@@ -406,7 +405,7 @@ impl Problem {
     pub fn on(self, subject: Subject) -> Self {
         Self { subject, ..self }
     }
-    /// Puts what follows from it before the message.
+    /// Prefixes the message with the effect of the problem.
     #[must_use]
     pub fn with_effect(mut self, effect: &str) -> Self {
         self.message = format!("{effect}: {}", self.message);
@@ -418,7 +417,7 @@ impl Problem {
         self.hint = Some(hint.into());
         self
     }
-    /// Converts the problem into the failure that ends a run because of it.
+    /// Converts the problem to the failure that ends a run because of it.
     pub fn into_failure(self) -> super::Failure {
         super::Failure {
             class: self.kind.class(),
@@ -440,7 +439,7 @@ impl Problem {
 }
 
 impl fmt::Display for Problem {
-    /// Writes `SUBJECT: MESSAGE`, on one line, safe to print.
+    /// Writes `SUBJECT: MESSAGE` on one line, escaped for display.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.subject.is_empty() {
             write!(f, "{}: ", self.subject)?;

@@ -1,9 +1,9 @@
-//! Lines of a report or a description, as every front end prints them.
+//! Lines of reports and descriptions, as all front ends print them.
 
 /// The style of the first words of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineTone {
-    /// The style of text.
+    /// The style of ordinary text.
     #[default]
     Plain,
     /// The style of success.
@@ -19,22 +19,22 @@ pub struct ReportLine {
     pub tone: LineTone,
     /// The first words.
     pub lead: String,
-    /// The rest of the line, with its leading blank; safe to print.
+    /// The rest of the line, including its leading space; escaped for display.
     pub rest: String,
 }
 
 impl ReportLine {
-    /// Creates a line in the style of text; empty to separate others.
+    /// Creates a line of ordinary text; an empty one separates other lines.
     pub fn plain(rest: impl Into<String>) -> Self {
         Self { rest: rest.into(), ..Self::default() }
     }
 
-    /// Creates a line whose first words state how the run ended.
+    /// Creates a line that starts with the result of the run.
     pub fn success(lead: impl Into<String>, rest: impl Into<String>) -> Self {
         Self { tone: LineTone::Success, lead: lead.into(), rest: rest.into() }
     }
 
-    /// Returns the line with bars of ASCII characters.
+    /// Returns the line with ASCII characters instead of block characters.
     #[must_use]
     pub fn in_ascii(self) -> Self {
         Self { rest: self.rest.replace('█', "#").replace('░', ".").replace('…', "..."), ..self }

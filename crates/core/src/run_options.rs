@@ -1,23 +1,23 @@
-//! How to run, as opposed to what to make: never part of a plan's identity, never changes a byte of the output.
+//! Options of a run that are not part of a plan: they do not affect the bytes of the output or the identity of the plan.
 
 use std::path::PathBuf;
 
-/// Options of a run that do not change its result.
+/// Options of a run that do not affect its result.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// Number of worker threads, at least 1.
     pub threads: usize,
-    /// Folder for spools and sort runs; `None` means `$TMPDIR`, else the cache folder, else `/tmp`.
+    /// Folder for temporary files; `None` means `$TMPDIR`, or else the cache folder, or else `/tmp`.
     pub scratch: Option<PathBuf>,
-    /// Total memory that buffers may use, in bytes.
+    /// Memory limit for all buffers, in bytes.
     pub memory_bytes: u64,
-    /// Stops at the first problem.
+    /// Whether to stop at the first problem.
     pub strict: bool,
-    /// Leaves out files and row groups that are damaged, each a problem, in place of ending the run.
+    /// Whether to omit damaged files and row groups and report a problem for each, instead of ending the run.
     pub leaves_out_damage: bool,
-    /// Discards the results of a stopped run instead of resuming it.
+    /// Whether to discard the results of a stopped run instead of resuming it.
     pub restart: bool,
-    /// Removes another process's lock first.
+    /// Whether to remove the lock of another process first.
     pub break_lock: bool,
 }
 

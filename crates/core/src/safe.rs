@@ -1,22 +1,22 @@
-//! Converts untrusted text for output: the only way in which it reaches a screen, a message or a log.
+//! Escapes untrusted text for display. Untrusted text must not reach a screen, a message or a log in any other way.
 //!
-//! Everything in a data set is hostile: names, texts, numbers in headers. Characters that control a terminal, reverse the order of
-//! characters or are invisible are replaced by visible substitutes, so that nothing vanishes silently. Text that is already safe is
-//! unchanged, so converting twice is harmless.
+//! All content of a data set is untrusted: names, texts, numbers in headers. Characters that control a terminal, reverse the order of
+//! characters or are invisible are replaced by visible substitutes, so that no character disappears. Safe text is unchanged, so escaping it
+//! twice has no effect.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
-/// Maximum number of characters after the first one of a cluster; these are mostly combining marks.
+/// Maximum number of characters after the first one of a grapheme cluster; these are mostly combining marks.
 const MAX_MARKS: usize = 16;
 
-/// Makes untrusted text safe to print on one line: controls, escapes, bidi and invisible characters become visible substitutes.
+/// Escapes untrusted text for display on one line: controls, escapes, bidi and invisible characters become visible substitutes.
 ///
-/// Nothing vanishes silently: `\n` becomes `␊`, ESC `␛`, other C0 controls their picture, C1 and format characters `<U+202E>`. At most 16
-/// marks are kept on one base character, and `…` replaces the rest; a mark without a base gets `◌` as its base, so that it cannot attach to
-/// the text printed before it.
+/// No character disappears: `\n` becomes `␊`, ESC `␛`, other C0 controls their control pictures, C1 and format characters `<U+202E>`. At
+/// most 16 marks remain on a base character; `…` replaces further ones. A mark without a base character gets `◌` as its base, so that it
+/// cannot combine with text printed before it.
 pub fn display_safe(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
         return Cow::Borrowed(text);
@@ -31,7 +31,7 @@ pub fn display_safe(text: &str) -> Cow<'_, str> {
         let mut most = MAX_MARKS + 1;
         let is_invisible = first.width() == Some(0);
         if is_invisible || out.is_empty() && !first.is_ascii() {
-            // A cluster begins with a mark only at the start of the text; any other cluster without width is invisible.
+            // A cluster starts with a mark only at the start of the text. Any other cluster without width is invisible.
             if is_mark(first) {
                 out.push('◌');
                 most = MAX_MARKS;
@@ -49,7 +49,7 @@ pub fn display_safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Like [`display_safe`] for bytes that may not be UTF-8: undecodable bytes become `\xNN`.
+/// Like [`display_safe`] for bytes that may not be UTF-8: invalid bytes become `\xNN`.
 pub fn display_safe_bytes(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -61,7 +61,7 @@ pub fn display_safe_bytes(bytes: &[u8]) -> String {
     out
 }
 
-/// Like [`display_safe`] for text of several lines: line feeds are kept.
+/// Like [`display_safe`] for text of several lines: line feeds remain.
 pub fn display_safe_lines(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|b| b == b'\n' || (0x20..0x7f).contains(&b)) {
         return Cow::Borrowed(text);
@@ -76,10 +76,10 @@ pub fn display_safe_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether [`display_safe`] leaves a single character unchanged.
+/// Whether [`display_safe`] does not change a character.
 pub fn is_printable(c: char) -> bool {
     let is_safe = !c.is_control() && !is_unsafe(c);
-    // A character without width must be a mark; the test puts it on a base character.
+    // A character without width must be a mark, so it is tested on a base character.
     is_safe && (c.width() != Some(0) || display_safe(&format!("a{c}")).chars().eq(['a', c]))
 }
 
@@ -104,8 +104,8 @@ fn push_code_point(c: char, out: &mut String) {
     let _ = write!(out, "<U+{:04X}>", c as u32);
 }
 
-/// Whether a variation selector may follow the preceding character. It selects the glyph of that character: one selector is allowed, and
-/// selectors for ideographs only after an ideograph. A long run of them could carry an invisible message.
+/// Whether a variation selector may follow the previous character, whose glyph it selects. Only one selector is permitted, and selectors
+/// for ideographs only after an ideograph, because a long run of them could carry an invisible message.
 fn may_follow(c: char, before: Option<char>) -> bool {
     let is_ideograph =
         |b: char| matches!(b as u32, 0x2e80..=0x2fff | 0x3400..=0x9fff | 0xf900..=0xfaff | 0x20000..=0x3ffff);
@@ -116,7 +116,7 @@ fn may_follow(c: char, before: Option<char>) -> bool {
     }
 }
 
-/// Whether a joiner or non-joiner is part of the spelling: it is between letters of a script in which it changes their form.
+/// Whether a joiner or non-joiner is between letters of a script in which it changes their form.
 fn joins(before: Option<char>, after: Option<char>) -> bool {
     let is_shaped = |c: char| {
         let shaped = matches!(c as u32, 0x620..=0x64a | 0x66e..=0x6d3 | 0x6fa..=0x6ff | 0x710..=0x74f | 0x750..=0x77f
@@ -130,15 +130,15 @@ fn is_selector(c: char) -> bool {
     matches!(c as u32, 0xfe00..=0xfe0f | 0xe0100..=0xe01ef)
 }
 
-/// Whether the character joins the preceding one.
+/// Whether a character combines with the previous one.
 fn is_mark(c: char) -> bool {
     let mut pair = String::from("a");
     pair.push(c);
     pair.graphemes(true).count() == 1
 }
 
-/// Controls beyond C0, bidi controls, invisible characters (zero-width, fillers, tags, format controls, noncharacters), and characters that
-/// join the following one: a substitute must not become part of another cluster.
+/// Whether a character must be replaced: controls other than C0, bidi controls, invisible characters (zero-width, fillers, tags, format
+/// controls, noncharacters), and characters that combine with the next one, because a substitute must not become part of another cluster.
 fn is_unsafe(c: char) -> bool {
     let number = c as u32;
     matches!(number,

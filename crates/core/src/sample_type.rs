@@ -9,22 +9,22 @@ pub enum FieldType {
     Str,
     /// A whole number.
     Int,
-    /// A list of texts.
+    /// A list of strings.
     StrList,
     /// A list of whole numbers.
     IntList,
     /// A list of arrays.
     TensorList,
-    /// Arrays or a list of texts.
+    /// Arrays or a list of strings.
     TensorOrStrList,
-    /// A list whose items are arrays or texts.
+    /// A list whose items are arrays or strings.
     TensorOrStrSequence,
     /// A video that is decoded on use.
     Video,
 }
 
 impl FieldType {
-    /// Returns the type as the Python class writes it.
+    /// Returns the type annotation of the Python class.
     pub fn python(self) -> &'static str {
         match self {
             Self::Tensor => "torch.Tensor",
@@ -45,9 +45,9 @@ impl FieldType {
 pub struct Field {
     /// Name of the field in the class.
     pub name: &'static str,
-    /// Type of its value.
+    /// Type of the value of the field.
     pub field_type: FieldType,
-    /// The Python default; `None` means the field is required.
+    /// The default in Python; `None` means that the field is required.
     pub default: Option<&'static str>,
 }
 
@@ -77,10 +77,10 @@ use FieldType as T;
 
 const IMAGE: Field = req("image", T::Tensor);
 
-/// Class name of the crude kind, which is not a sample type but is selected like one.
+/// Class name of crude data sets. It is not a sample type, but is selected like one.
 pub const CRUDE_CLASS: &str = "CrudeWebdataset";
 
-/// All sample types, in the order of the reference wizard; `VQAOCRSample` is last, since that wizard cannot offer it.
+/// All sample types, in the order of the reference program's wizard. `VQAOCRSample` is last, because the wizard does not offer it.
 pub const SAMPLE_TYPES: &[SampleType] = &[
     SampleType {
         class: "CaptioningSample",
@@ -178,7 +178,7 @@ pub const SAMPLE_TYPES: &[SampleType] = &[
     },
 ];
 
-/// Returns the sample type with this class name; case matters.
+/// Returns the sample type with this class name. Case-sensitive.
 pub fn find(class: &str) -> Option<&'static SampleType> {
     SAMPLE_TYPES.iter().find(|t| t.class == class)
 }

@@ -1,4 +1,4 @@
-//! The plan of `shard`: every answer that decides the bytes of the new shards. Screens, prompts, flags and `plan.yaml` fill this value.
+//! The plan of `shard`: all answers that determine the bytes of the new shards. Forms, prompts, flags and `plan.yaml` set its values.
 
 use super::media::MediaPlan;
 use super::plan::{SampleMapping, SplitPlan, DATASET_YAML, PLAN_VERSION};
@@ -14,125 +14,125 @@ pub const PATTERN: &str = "shard_%06d.tar";
 /// Default of `--seed`.
 pub const SEED: u64 = 42;
 
-/// What an input is read as.
+/// How an input is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputKind {
-    /// By its content: shards, a file of rows, or loose files.
+    /// Depends on the content: shards, a file of rows, or loose files.
     #[default]
     Auto,
-    /// Loose files: those of one key are a sample.
+    /// Loose files; files with the same key form a sample.
     Files,
-    /// Rows of JSONL, JSON, CSV, TSV or Parquet files, a sample each.
+    /// Rows of JSONL, JSON, CSV, TSV or Parquet files; each row is a sample.
     Rows,
     /// Shards.
     Tars,
 }
 
-/// Which dot of a file name divides key and part.
+/// The dot of a file name that separates key and part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyRule {
-    /// The first one, as loaders read names.
+    /// The first dot, as in loaders.
     #[default]
     FirstDot,
-    /// The last one; earlier dots become `_`.
+    /// The last dot; earlier dots become `_`.
     LastDot,
 }
 
-/// What is done with a row whose media are missing.
+/// How a row with missing media is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
-    /// The row is left out.
+    /// The row is omitted.
     #[default]
     Skip,
     /// The sample is written without that part.
     Keep,
-    /// Nothing is written.
+    /// The run fails and writes nothing.
     Fail,
 }
 
-/// What is done with a key that occurs more than once.
+/// How a key that occurs more than once is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RepeatedKeys {
-    /// Nothing is written; both places are reported.
+    /// The run fails, writes nothing, and reports both places.
     #[default]
     Fail,
-    /// The first copy is kept.
+    /// Only the first sample of the key is written.
     KeepFirst,
-    /// The parts of all copies become one sample at the place of the first.
+    /// The parts of all samples of the key are merged into the first one.
     Merge,
-    /// Every key gets the name of its shard in front.
+    /// Every key gets the name of its shard as a prefix.
     Prefix,
 }
 
-/// A column of rows and the name of its part, `COLUMN[:PART]`.
+/// A column of rows, and the name of its part: `COLUMN[:PART]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Column {
-    /// Name of the column; dots lead into objects if no column has the whole name.
+    /// Name of the column. If no column has the whole name, dots separate the keys of nested objects.
     pub name: String,
     /// Name of the part, which may contain `{ext}`; `None` means the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
 }
 
-/// How rows become samples. See docs/formats/webdataset.md.
+/// How rows are converted to samples. See docs/formats/webdataset.md.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct RowColumns {
     /// Columns with paths of media, or with media.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Column>,
-    /// Folder or prepared data set that the paths are relative to; `None` means the folder of the file of rows.
+    /// Folder or prepared data set to which the paths are relative; `None` means the folder of the file of rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_root: Option<PathBuf>,
     /// Columns whose text becomes a part.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub text: Vec<Column>,
-    /// Whether the row itself is not a part `json`.
+    /// Whether to omit the part `json` with the row itself.
     pub no_json: bool,
     /// Column with the name of the split.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<String>,
-    /// What is done with a row whose media are missing.
+    /// How a row with missing media is handled.
     pub missing: Missing,
 }
 
-/// Which samples and parts are written, in the order in which the rules apply.
+/// The samples and parts that are written. The rules are in the order in which they apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SampleChoice {
-    /// Splits of a prepared input; empty means all.
+    /// Splits of a prepared input to write; empty means all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub splits: Vec<String>,
-    /// Whether all splits become one.
+    /// Whether to merge all splits into one.
     pub one_split: bool,
-    /// Whether excluded samples are written.
+    /// Whether to write excluded samples.
     pub keep_excluded: bool,
-    /// New names of parts, as pairs of old and new name.
+    /// Part renames, as pairs of old and new name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rename_parts: Vec<(String, String)>,
     /// Names of the parts to write; empty means all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keep_parts: Vec<String>,
-    /// Names of parts to leave out.
+    /// Names of parts to omit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drop_parts: Vec<String>,
-    /// Names of parts without which a sample is left out.
+    /// Names of required parts; samples without one of them are omitted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub require: Vec<String>,
-    /// File with the keys to write.
+    /// File with the keys of the samples to write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_keys: Option<PathBuf>,
-    /// File with keys to leave out.
+    /// File with the keys of samples to omit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop_keys: Option<PathBuf>,
-    /// What is done with a key that occurs more than once.
+    /// How a key that occurs more than once is handled.
     pub repeated_keys: RepeatedKeys,
-    /// Number of samples to write, after shuffling.
+    /// Maximum number of samples to write, after shuffling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }
@@ -141,20 +141,20 @@ pub struct SampleChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Division {
-    /// Largest number of samples of a shard.
+    /// Maximum number of samples per shard.
     pub max_count: u64,
-    /// Largest size of a finished shard, in bytes; a larger sample has a shard of its own.
+    /// Maximum size of a finished shard in bytes. A larger sample gets its own shard.
     pub max_size: u64,
-    /// Number of shards, whose counts differ by at most one.
+    /// Number of shards. Their sample counts differ by at most one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shards: Option<u64>,
-    /// Whether counts differ by at most one.
+    /// Whether the sample counts of shards differ by at most one.
     pub even: bool,
-    /// File name with the number: `%06d` or `{:06}`.
+    /// Pattern of the file names, with a placeholder for the number: `%06d` or `{:06}`.
     pub pattern: String,
     /// Number of the first shard.
     pub start: u64,
-    /// Whether the first folder of a name is the split.
+    /// Whether the first folder of a name is its split.
     pub splits_by_folder: bool,
 }
 
@@ -172,17 +172,17 @@ impl Default for Division {
     }
 }
 
-/// Where media are written if they are a set of their own.
+/// Outputs for writing media separately from the other parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct MediaSet {
-    /// Folder of the shards of media.
+    /// Folder of the shards with media.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_to: Option<PathBuf>,
-    /// JSONL file that receives the rest.
+    /// JSONL file for the samples without media.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text_to: Option<PathBuf>,
-    /// Metadataset of both.
+    /// Metadataset of both outputs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadataset: Option<PathBuf>,
 }
@@ -191,15 +191,15 @@ pub struct MediaSet {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Preparation {
-    /// Whether only shards are written.
+    /// Whether to write only shards and not prepare them.
     pub no_prepare: bool,
-    /// Splits; unanswered means those of the input, or one.
+    /// Splits of the new set. If unanswered, the splits of the input, or a single split.
     pub splits: SplitPlan,
-    /// Content of the dataset yaml; unanswered means crude.
+    /// Content of the dataset YAML. If unanswered, a crude data set.
     pub loading: SampleMapping,
-    /// File name of the dataset yaml.
+    /// File name of the dataset YAML.
     pub dataset_yaml_name: String,
-    /// Media metadata.
+    /// The plan for collecting media metadata; `None` means none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaPlan>,
 }
@@ -216,51 +216,51 @@ impl Default for Preparation {
     }
 }
 
-/// What is written into new shards, how, and where.
+/// The inputs, options and outputs of `shard`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ShardPlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan, see [`PLAN_VERSION`].
     pub version: u32,
     /// The inputs, in order.
     pub inputs: Vec<PathBuf>,
-    /// Folder of the new shards; `None` only if all is written elsewhere.
+    /// Folder of the new shards; `None` only if all parts are written to separate outputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
-    /// What the inputs are read as.
+    /// How the inputs are read.
     #[serde(default)]
     pub read_as: InputKind,
-    /// Which dot divides key and part in names of loose files.
+    /// The dot that separates key and part in names of loose files.
     #[serde(default)]
     pub key_rule: KeyRule,
-    /// Column of rows with the key, or `number`, which numbers all samples; `None` means the name of the media, or the old key.
+    /// Column with the key of a row, or `number` to number all samples; `None` means the path of the media, or the key of the input sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// How rows become samples.
+    /// How rows are converted to samples.
     #[serde(default)]
     pub rows: RowColumns,
-    /// Which samples and parts are written.
+    /// The samples and parts that are written.
     #[serde(default)]
     pub choice: SampleChoice,
     /// How samples are divided into shards.
     #[serde(default)]
     pub division: Division,
-    /// Whether samples are shuffled.
+    /// Whether to shuffle samples.
     #[serde(default)]
     pub shuffle: bool,
     /// Seed of the shuffle.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// Time in the headers, in seconds since 1970.
+    /// Modification time in tar headers, in seconds since 1970.
     #[serde(default)]
     pub mtime: u64,
-    /// Whether the report has a checksum of every shard.
+    /// Whether the report includes a checksum of every shard.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checksums: bool,
-    /// Where media are written if they are a set of their own.
+    /// Outputs for writing media separately from the other parts.
     #[serde(default)]
     pub apart: MediaSet,
-    /// Whether the output is a prepared set that gets more shards.
+    /// Whether to append the shards to a prepared set.
     #[serde(default)]
     pub append: bool,
     /// With [`append`](Self::append): the split of the new shards.

@@ -3,7 +3,7 @@
 use super::safe::display_safe;
 use std::path::Path;
 
-/// Quotes one argument for a POSIX shell. Invisible characters are written as escapes (`$'\n'`), so that a copied line is the same line.
+/// Quotes an argument for a POSIX shell. Invisible characters are escaped (`$'\n'`), so that a copied command is unchanged.
 pub fn shell_quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -20,7 +20,7 @@ pub fn shell_quote(text: &str) -> String {
     out
 }
 
-/// Returns a hint with a path in place of the word PATH, so that the command in it can be copied.
+/// Replaces the word PATH in a hint by a quoted path, so that the command in it can be copied.
 pub fn hint_for(path: &Path, hint: &str) -> String {
     hint.replacen("PATH", &shell_quote(&path.to_string_lossy()), 1)
 }

@@ -1,17 +1,17 @@
-//! Aligned columns: numbers to the right, widths as displayed by a terminal.
+//! Tables with aligned columns. Widths are those of a terminal.
 
 use unicode_width::UnicodeWidthStr;
 
 /// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// For text.
+    /// Left alignment, for text.
     Left,
-    /// For numbers.
+    /// Right alignment, for numbers.
     Right,
 }
 
-/// Rows of aligned cells. Cells are plain text, already safe to print.
+/// Rows of aligned cells. Cells must be escaped for display.
 #[derive(Debug, Default)]
 pub struct Table {
     columns: Vec<(String, Align)>,
@@ -19,7 +19,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns a table with these headings; if all are empty, no heading line is printed.
+    /// Returns an empty table with these headings. If all headings are empty, no heading line is printed.
     pub fn new(columns: &[(&str, Align)]) -> Self {
         Self { columns: columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect(), rows: Vec::new() }
     }
@@ -34,7 +34,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Returns the lines, indented by two columns, without trailing blanks.
+    /// Returns the lines, indented by two columns, without trailing spaces.
     pub fn lines(&self) -> Vec<String> {
         let widths: Vec<usize> = (0..self.columns.len()).map(|i| self.width(i)).collect();
         let headings: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();

@@ -1,4 +1,4 @@
-//! User-facing text: untrusted text made safe, and a single format for numbers, sizes and durations.
+//! User-facing text: escaping of untrusted text, and consistent formats for numbers, sizes and durations.
 
 pub use super::safe::{display_safe, display_safe_bytes, display_safe_lines, is_printable};
 pub use super::shell::{hint_for, shell_quote};
@@ -43,10 +43,10 @@ pub fn bytes(size: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Sizes from this on are refused, in bytes.
+/// Exclusive maximum of parsed sizes, in bytes.
 const MAX_SIZE: f64 = (1u64 << 53) as f64;
 
-/// Parses `64M`, `1.5GiB`, `1048576` → bytes. Units are binary.
+/// Parses a size such as `64M`, `1.5GiB` or `1048576` into bytes. Units are binary.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -63,20 +63,20 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     let bytes = number * (1u64 << shift) as f64;
     match bytes {
         ..1.0 => Err("the size must be at least 1 byte".into()),
-        // Larger numbers are not exact, and no disk has as much.
+        // Larger numbers are not exact as `f64`, and no disk is that large.
         MAX_SIZE.. => Err("the size must be less than 8 PiB".into()),
         _ => Ok(bytes as u64),
     }
 }
 
-/// Formats a size so that [`parse_size`] gives the same: `512MiB`, `3000000000`.
+/// Formats a size so that [`parse_size`] returns exactly the same size: `512MiB`, `3000000000`.
 pub fn exact_size(bytes: u64) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
     unit.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
-/// Formats a size with a binary unit and two decimals, as Energon's `info` does: `512 B`, `48.13 KiB`.
+/// Formats a size with a binary unit and two decimals, as Energon's `info` command does: `512 B`, `48.13 KiB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
@@ -106,7 +106,7 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{} {}", grouped(number), inflect(number, noun))
 }
 
-/// Returns a noun in the form that follows a number: `shard` after 1, `shards` after others.
+/// Returns a noun in the form that follows a number: `shard` after 1, `shards` after other numbers.
 pub fn inflect(number: u64, noun: &str) -> Cow<'_, str> {
     match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
         _ if number == 1 => noun.into(),
@@ -125,7 +125,7 @@ pub fn times(number: f64) -> String {
     }
 }
 
-/// Returns the form of a verb or pronoun that agrees with a number: `singular` for 1, `plural` for others.
+/// Returns the form of a verb or pronoun that agrees with a number: `singular` for 1, `plural` for other numbers.
 pub const fn agree<'a>(number: u64, singular: &'a str, plural: &'a str) -> &'a str {
     if number == 1 {
         singular

@@ -8,7 +8,7 @@ pub fn stamp(now: SystemTime) -> String {
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }
 
-/// Formats a time as `YYYY-MM-DD_hh-mm-ss`, as datatrove names its log folders.
+/// Formats a time as `YYYY-MM-DD_hh-mm-ss`, as in the names of datatrove's log folders.
 pub fn log_stamp(now: SystemTime) -> String {
     let [year, month, day, hour, minute, second] = fields(now);
     format!("{year:04}-{month:02}-{day:02}_{hour:02}-{minute:02}-{second:02}")
@@ -21,7 +21,7 @@ pub fn log_time(now: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// Returns year, month, day, hour, minute and second. Times before 1970 are treated as its beginning.
+/// Returns year, month, day, hour, minute and second. Times before 1970 become 1970-01-01 00:00:00.
 fn fields(now: SystemTime) -> [u64; 6] {
     let seconds = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);

@@ -1,4 +1,4 @@
-//! Finds repeats of text that is in memory, in one thread: for small inputs, and as the result that other paths are compared with.
+//! Finds repeats of text in memory with one thread. Used for small inputs, and to verify the results of other implementations.
 
 use super::anchor::{partition_of, Anchor, CompactAnchor, Record};
 use super::interval::{merge, Interval};
@@ -8,15 +8,15 @@ use gristmill_core::{Cancel, Outcome};
 
 /// The byte before each document.
 pub(super) const SEPARATOR: u8 = 0xff;
-/// Bytes of text for each partition: their records then stay in the cache.
+/// Bytes of text per partition; the records of a partition then fit into the processor cache.
 const PARTITION: usize = 8 << 20;
 
-/// Bytes of a document that are scanned between two checks for cancellation.
+/// Number of bytes of a document that are scanned between two checks for cancellation.
 const BYTES_PER_CANCEL_CHECK: usize = 1 << 20;
 
-/// Collects the records of some partitions.
+/// Collects the records of a range of partitions.
 struct PartitionRecords<R> {
-    /// The number of the first partition kept here, and the number of all partitions.
+    /// The first partition of the range, and the number of all partitions.
     first: u32,
     all: u32,
     partitions: Vec<Vec<R>>,
@@ -44,23 +44,23 @@ impl<R: Record> Sink for PartitionRecords<R> {
 /// The repeats found in a text.
 #[derive(Clone, Debug, Default)]
 pub struct RepeatedText {
-    /// The removable ranges, sorted, disjoint and not touching.
+    /// The removable ranges, sorted, disjoint and not adjacent.
     pub intervals: Vec<Interval>,
-    /// The passages that repeat most.
+    /// The most frequent passages.
     pub passages: Passages,
 }
 
-/// Returns the removable ranges of a text in `tokenized` form (documents, each after one byte 0xFF), sorted, disjoint and not touching.
+/// Returns the removable ranges of a text in `tokenized` form (each document after one byte 0xFF), sorted, disjoint and not adjacent.
 pub fn find_all(text: &[u8], rule: &Rule) -> Outcome<Vec<Interval>> {
     find_with(text, rule, &Cancel::default()).map(|found| found.intervals)
 }
 
-/// Like [`find_all`], but also returns the passages that repeat most and can be cancelled.
+/// Like [`find_all`], but also returns the most frequent passages and can be cancelled.
 pub fn find_with(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<RepeatedText> {
     find_in_passes(text, rule, 1, cancel)
 }
 
-/// Like [`find_with`], with about one in `passes` of the records in memory at a time; the text is scanned once per pass.
+/// Like [`find_with`], but scans the text `passes` times, with the corresponding fraction of the records in memory at a time.
 pub fn find_in_passes(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Outcome<RepeatedText> {
     match rule.fits_narrow(text.len() as u64) {
         true => find::<CompactAnchor>(text, rule, passes, cancel),
@@ -79,7 +79,7 @@ fn find<R: Record>(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Ou
             PartitionRecords::<R> { first, all, partitions, intervals: Vec::new(), passages: Passages::default() };
         scan(text, rule, &mut kept, cancel)?;
         let PartitionRecords { partitions, intervals, passages, .. } = kept;
-        // The intervals that the scan itself finds are the same in every pass.
+        // The intervals found by the scan itself are the same in every pass.
         if first == 0 {
             found.intervals = intervals;
             found.passages = passages;

@@ -11,21 +11,21 @@ pub struct Anchor {
     pub near: u32,
     /// Distance in bytes from the first window it owns to the anchor.
     pub far: u32,
-    /// Number of anchors in this run, all with the same windows, `period` bytes apart; the others follow `at`. More than 1 only where
+    /// Number of anchors in this run, which own the same windows and are `period` bytes apart, the first at `at`. Greater than 1 only if
     /// windows are counted.
     pub copies: u32,
-    /// Distance in bytes between two copies; 0 with a single copy.
+    /// Distance in bytes between two copies; 0 if there is a single copy.
     pub period: u32,
 }
 
-/// Returns the partition, of `partitions`, to which all anchors with this key belong.
+/// Returns the partition of all anchors with this key.
 pub fn partition_of(key: u64, partitions: u32) -> u32 {
     ((u128::from(key) * u128::from(partitions)) >> 64) as u32
 }
 
-/// An anchor as it is stored, in memory and in spilled files.
+/// The stored form of an anchor, in memory and in spilled files.
 pub trait Record: Copy + Send {
-    /// Bytes of one record in a file.
+    /// Size of a record in a file, in bytes.
     const BYTES: usize;
     /// Packs an anchor, which must fit ([`Rule::fits_narrow`](super::Rule::fits_narrow)).
     fn pack(anchor: &Anchor) -> Self;
@@ -35,16 +35,16 @@ pub trait Record: Copy + Send {
     fn key(&self) -> u64;
     /// Returns the anchor's position.
     fn at(&self) -> u64;
-    /// Returns the record moved by `bytes`: positions inside a file become positions in the whole text.
+    /// Returns the record with its position increased by `bytes`, which converts positions in a file to positions in the whole text.
     #[must_use]
     fn moved(self, bytes: u64) -> Self;
     /// Appends the bytes of the record.
     fn write(&self, out: &mut Vec<u8>);
-    /// Reads a record from the first [`BYTES`](Self::BYTES) of `bytes`; missing bytes count as zero.
+    /// Reads a record from the first [`BYTES`](Self::BYTES) of `bytes`; missing bytes are zero.
     fn read(bytes: &[u8]) -> Self;
 }
 
-/// A record of 16 bytes: the key; 40 bits of position, 12 of `far`, 12 of `near`.
+/// A record of 16 bytes: the key, 40 bits of position, 12 bits of `far`, 12 bits of `near`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactAnchor {
     key: u64,
@@ -55,13 +55,13 @@ const DISTANCE_BITS: u32 = 12;
 const DISTANCE: u64 = (1 << DISTANCE_BITS) - 1;
 
 impl CompactAnchor {
-    /// The longest window whose distances fit, in bytes.
+    /// The maximum window length whose distances fit, in bytes.
     pub const MAX_WINDOW_BYTES: u64 = DISTANCE;
-    /// The length of the longest text whose positions fit, in bytes: 1 TiB.
+    /// The maximum length of a text whose positions fit, in bytes: 1 TiB.
     pub const MAX_TEXT_BYTES: u64 = 1 << (64 - 2 * DISTANCE_BITS);
 }
 
-/// Returns the eight bytes from `at` as a little-endian number; missing bytes count as zero.
+/// Returns the eight bytes from `at` as a little-endian number; missing bytes are zero.
 fn word(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     for (to, from) in word.iter_mut().zip(bytes.iter().skip(at)) {

@@ -1,9 +1,9 @@
 //! Lengths of common prefixes and suffixes.
 
-/// Bytes compared in one step.
+/// Number of bytes that are compared in one step.
 const BYTES_PER_STEP: usize = 32;
 
-/// Bytes of a word, in which the first difference is found with one operation.
+/// Size of a word in bytes. The first difference in a word is found with one operation.
 const WORD_BYTES: usize = 8;
 
 /// Returns the length of the common prefix in bytes.

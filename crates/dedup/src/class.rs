@@ -1,4 +1,4 @@
-//! Classes of equal windows: which members of a class are removable.
+//! Classes of equal windows: determines the removable members of a class.
 
 use super::interval::Interval;
 use super::Rule;
@@ -16,17 +16,17 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Returns the interval that removing the windows at distances `near` to `far` of all copies from `copy` on covers.
+    /// Returns the range that is removed with the windows at distances `near` to `far` of the copies from `copy` on.
     pub(super) fn interval(&self, copy: u32, near: u32, far: u32, length: u64, first: u64) -> Interval {
         let (from, to) = (u64::from(copy), u64::from(self.copies) - 1);
         let step = u64::from(self.period);
-        // Copies are so close together that the ranges they remove touch.
+        // The copies are so close together that their removed ranges are adjacent or overlap.
         let start = self.at + from * step - u64::from(far);
         Interval { start, end: self.at + to * step - u64::from(near) + length, first }
     }
 }
 
-/// A range of distances that has been seen, and the position of its first anchor.
+/// A range of distances that occurred, and the position of its first anchor.
 #[derive(Clone, Copy)]
 struct DistanceRange {
     near: u32,
@@ -34,7 +34,7 @@ struct DistanceRange {
     at: u64,
 }
 
-/// Computes classes; it owns buffers that are reused.
+/// Computes classes. Owns reusable buffers.
 #[derive(Default)]
 pub(super) struct Classes {
     earlier: Vec<DistanceRange>,
@@ -44,7 +44,7 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// Reports the removable windows. All windows at one distance equal each other, in all parts that include that distance. Parts are in
+    /// Reports the removable windows. All windows at the same distance are equal, in all parts that include this distance. Parts are in
     /// text order.
     pub(super) fn report_removable<F>(&mut self, parts: &[Part], rule: &Rule, found: &mut F) -> Outcome<()>
     where
@@ -74,7 +74,7 @@ impl Classes {
         F: FnMut(Interval) -> Outcome<()>,
     {
         for (near, far) in overlaps(&self.sufficient_distances, part.near, part.far) {
-            // For the first copy only what was seen before is removable; for the others everything is.
+            // For the first copy only earlier distances are removable; for further copies all are.
             let mut joined: Option<(u32, u32, u64)> = None;
             for seen in overlapping(&self.earlier, near, far) {
                 let (low, high) = (seen.near.max(near), seen.far.min(far));
@@ -101,7 +101,7 @@ impl Classes {
         Ok(())
     }
 
-    /// Adds the distances of a part to those that were seen.
+    /// Adds the distances of a part to the earlier distances.
     fn note(&mut self, part: &Part) {
         self.added.clear();
         let mut next = part.near;
@@ -120,11 +120,11 @@ impl Classes {
         }
     }
 
-    /// Finds the distances at which there are enough windows.
+    /// Determines the distances with enough windows.
     fn count(&mut self, parts: &[Part], rule: &Rule) {
         self.sufficient_distances.clear();
         if rule.is_plain() {
-            // Every window that was seen before is removable.
+            // Every window with an earlier equal window is removable.
             self.sufficient_distances.push((0, u32::MAX - 1));
             return;
         }
@@ -150,13 +150,13 @@ impl Classes {
     }
 }
 
-/// Returns the ranges that overlap `near..=far`; `seen` is sorted and its ranges are disjoint.
+/// Returns the ranges that overlap `near..=far`. `seen` must be sorted and disjoint.
 fn overlapping(seen: &[DistanceRange], near: u32, far: u32) -> impl Iterator<Item = &DistanceRange> {
     let start = seen.partition_point(|seen| seen.far < near);
     seen.iter().skip(start).take_while(move |seen| seen.near <= far)
 }
 
-/// Returns the parts of `ranges`, which are sorted and disjoint, within `near..=far`.
+/// Returns the parts of `ranges` within `near..=far`. `ranges` must be sorted and disjoint.
 pub(super) fn overlaps(ranges: &[(u32, u32)], near: u32, far: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
     let start = ranges.partition_point(|range| range.1 < near);
     ranges

@@ -6,23 +6,22 @@ use super::match_cache::{Agreement, Repeat};
 use super::{Rule, TextReader};
 use gristmill_core::{Failure, Outcome};
 
-/// Bytes that are read beyond a context on both sides where repeats are cached: reading a few thousand takes little longer than reading a
-/// few hundred.
+/// Number of additional bytes that are read on both sides of a context if repeats are cached. Reading a few thousand bytes takes little
+/// longer than reading a few hundred.
 const MARGIN: u32 = 2 << 10;
 
-/// The text of all or some windows of an anchor, and the text around them.
+/// The text of all or some windows of an anchor, with additional text on both sides.
 pub(super) struct Context<'a> {
     left: &'a [u8],
     right: &'a [u8],
     at: u64,
-    /// Bytes on each side that belong to windows.
+    /// Number of bytes on each side that belong to windows.
     pub far: u32,
     pub right_reach: u32,
 }
 
 impl<'a> Context<'a> {
-    /// Reads the windows at distances `near` to `far` before `at`; with `is_wide` also [`MARGIN`] bytes on each side, as far as there is
-    /// text.
+    /// Reads the windows at distances `near` to `far` before `at`. If `is_wide`, also reads up to [`MARGIN`] bytes on each side.
     #[inline]
     pub(super) fn read<T: TextReader + ?Sized>(
         text: &'a T,
@@ -44,8 +43,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Compares the text of two anchors, where `left` and `right` bytes of both contexts are known to agree as far as the contexts reach.
-    /// Also returns the repeat found there, if this context follows the other one.
+    /// Compares the text of two anchors. `left` and `right` bytes next to the anchors are known to be equal. Also returns the repeat found
+    /// there, if this context comes after the other one.
     #[inline]
     pub(super) fn compare(&self, pivot: &Self, (left, right): (u32, u32)) -> ([Agreement; 2], Option<Repeat>) {
         let (most_left, most_right) = (self.far.min(pivot.far), self.right_reach.min(pivot.right_reach));
@@ -73,7 +72,7 @@ impl<'a> Context<'a> {
         (sides, repeat)
     }
 
-    /// Returns the byte at this distance from the anchor, counted away from it.
+    /// Returns the byte at this distance before the anchor.
     #[inline]
     fn left_at(&self, distance: u32) -> Option<u8> {
         self.left.iter().rev().nth(distance as usize).copied()
@@ -84,7 +83,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Reads the text of all windows of an anchor; its first `far` bytes are before the anchor.
+/// Reads the text of all windows of an anchor. Its first `far` bytes are before the anchor.
 #[inline]
 pub(super) fn context_bytes<'a, T: TextReader + ?Sized>(
     text: &'a T,

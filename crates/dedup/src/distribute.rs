@@ -1,7 +1,7 @@
-//! Bucket sort.
+//! A stable bucket sort.
 
-/// Groups the things by bucket, keeping their order within a bucket; bucket number `n` ends at `ends[n]` and begins where the previous one
-/// ends. `bucket` returns which of the `buckets` a thing belongs to. `spare` and `ends` are buffers that are reused.
+/// Groups elements by bucket, preserving their order in a bucket. `bucket` returns which of the `buckets` an element belongs to. Bucket `n`
+/// ends at `ends[n]` and starts where the previous bucket ends. `spare` and `ends` are reusable buffers.
 pub(super) fn distribute<T: Copy>(
     things: &mut [T],
     spare: &mut Vec<T>,

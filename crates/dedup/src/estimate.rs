@@ -1,8 +1,8 @@
-//! Estimates what a dedup would remove, from a sample of all distinct windows.
+//! Estimates the text that a dedup would remove, from a sample of all distinct windows.
 //!
-//! A window is in the sample because of its bytes alone: the key of its anchor and its distance to it. So all places of a sampled window
-//! are sampled, whichever documents they are in, and its count is exact. Runs and periodic text are counted in full. Text that was not read
-//! may hold further places; their number is extrapolated from the counts of those that were seen ([`super::growth`]).
+//! Whether a window is sampled depends only on its bytes: on the key of its anchor and its distance to the anchor. All occurrences of a
+//! sampled window are therefore sampled, in all documents, and its count is exact. Runs and periodic text are counted completely. Text that
+//! was not read may contain further occurrences; their number is extrapolated from the counts of sampled windows ([`super::growth`]).
 
 use super::growth::{AddedShare, Extrapolation, ReadShare};
 use super::owners::OwnedWindows;
@@ -15,86 +15,87 @@ use super::Rule;
 use gristmill_core::dedup::Keep;
 use gristmill_core::Outcome;
 
-/// Samples of one anchor are at most `MAX_SAMPLE_DISTANCE` windows apart, and an ordinary anchor has about `OF_ANCHOR`: few, because samples of one
-/// anchor carry nearly the same information. Memory is better spent on more anchors, so that a passage that repeats a thousand times is not
-/// missed along with its only key.
+/// Maximum distance between samples of one anchor in windows, and usual number of samples per anchor. It is small because samples of one
+/// anchor carry nearly the same information. With more anchors instead, a passage that repeats a thousand times is less likely to be
+/// missed.
 const MAX_SAMPLE_DISTANCE: u64 = 256;
 const OF_ANCHOR: u64 = 3;
 
-/// One place of a sampled window.
+/// An occurrence of a sampled window.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     hash: u64,
     place: WindowPosition,
 }
 
-/// Reads documents and samples their windows. Like a [`Scanner`](super::Scanner) it takes one document after the other, in pieces.
+/// Reads documents in pieces and samples their windows. Like a [`Scanner`](super::Scanner), processes one document after the other.
 pub struct Sampler {
     walk: Walk,
     stage: SampleStage,
 }
 
-/// The stage after the choice of anchors.
+/// The stage after the selection of anchors.
 struct SampleStage {
     min_length: u64,
-    /// Distance in windows between two samples of one anchor.
+    /// Distance between two samples of one anchor, in windows.
     sample_distance: u64,
     one_in: u64,
     base: u64,
     last_sample: Option<(u64, u64)>,
-    /// The period in bytes with which the last windows repeated; 0 if they did not.
+    /// Period with which the previous windows repeat, in bytes; 0 if they do not.
     period: u64,
     shift: Shift,
     samples: Samples,
 }
 
-/// The samples taken so far, and counts of the text they come from.
+/// The samples so far, and counts of the text they come from.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     kept: Vec<Sample>,
-    /// Bytes of text, without separators.
+    /// Number of bytes of text, without separators.
     bytes: u64,
-    /// Documents with windows.
+    /// Number of documents with windows.
     documents: u64,
     windows: u64,
-    /// Windows that equal those one period earlier, and the number of stretches they form.
+    /// Number of windows that equal those one period earlier, and number of ranges that they form.
     periodic: u64,
     range_count: u64,
 }
 
-/// An estimate of what a dedup would remove.
+/// An estimate of the text that a dedup would remove.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// Bytes of text that were read.
+    /// Number of bytes of text that were read.
     pub bytes: u64,
-    /// Bytes of those that would be removed if all of the text were deduplicated: where only a part was read, this exceeds what repeats
-    /// within that part.
+    /// Number of these bytes that would be removed if all of the text were deduplicated. If only a part was read, this is more than the
+    /// repeats within the part.
     pub removable: u64,
-    /// Sampling error in bytes: one standard deviation, computed from the estimates of single groups of keys and from the estimates with
-    /// each lot of the text that was read left out.
+    /// Standard deviation of the sampling error, in bytes. Computed from the estimates of separate groups of keys, and from the estimates
+    /// without each lot of the text that was read.
     pub margin: u64,
-    /// The part of `margin` that results from which keys were sampled.
+    /// The part of `margin` that is caused by the choice of keys.
     pub key_margin: u64,
     /// Lower end of the likely range, in bytes.
     pub least: u64,
-    /// Upper end of the likely range, in bytes; `None` where too little was read to know it.
+    /// Upper end of the likely range, in bytes; `None` if too little was read to determine it.
     pub most: Option<u64>,
-    /// Number of windows in the sample: a few hundred give a weak estimate, ten thousand a good one.
+    /// Number of windows in the sample. A few hundred give an imprecise estimate, ten thousand a good one.
     pub sampled: u64,
-    /// The windows that occur most often, with one place and the count of each.
+    /// The most frequent windows, each with a position and its count.
     pub passages: Vec<Passage>,
 }
 
-/// Prior for how much more repeats in all of a text than within a searched part of it, as a share of the text: one standard deviation.
+/// Prior for the difference between the repeats in the whole text and those within a searched part, as a share of the text: one standard
+/// deviation.
 const GROWTH_DEVIATION: f64 = 0.08;
 
 impl Estimate {
-    /// Combines the estimate with the result that the part `share` of the text, from 0 to 1, repeats within some `documents` of it that
-    /// were searched. The share for all of the text is hardly lower, and the less reliable the sampled keys are, the nearer it is to
-    /// `share`: of a passage with few keys, all or none are sampled.
+    /// Combines the estimate with the result of a search: the share `share` of the text, from 0 to 1, repeats within `documents` searched
+    /// documents. The share for the whole text is hardly lower. The less reliable the sampled keys are, the closer the result is to
+    /// `share`, because all or none of the few keys of a passage may be sampled.
     pub fn combine_with_searched(&mut self, share: f64, documents: u64) {
         let bytes = |share: f64| ((share.max(0.0) * self.bytes as f64) as u64).min(self.bytes);
-        // Which documents were searched is random: the error is computed as if each of them repeated as a whole or not at all.
+        // The searched documents are random. The error is computed as if each of them repeated either completely or not at all.
         let chance = (share * (1.0 - share) / documents.max(1) as f64).sqrt();
         let (searched, least) = (bytes(share), bytes(share - SEARCHED_DEVIATIONS * chance));
         let deviation = self.key_margin as f64 / self.bytes.max(1) as f64;
@@ -109,19 +110,19 @@ impl Estimate {
     }
 }
 
-/// Standard deviations between `least` and what was found in searched documents.
+/// Number of standard deviations between `least` and the result of the searched documents.
 const SEARCHED_DEVIATIONS: f64 = 3.0;
-/// Standard deviations between the estimate and its `least` and `most`.
+/// Number of standard deviations between the estimate and its `least` and `most`.
 const INTERVAL_DEVIATIONS: f64 = 2.0;
 
 impl Sampler {
-    /// Returns the distance in windows between two samples of one anchor.
+    /// Returns the distance between two samples of one anchor, in windows.
     pub fn sample_distance(rule: &Rule) -> u64 {
         (rule.min_length / 2 / OF_ANCHOR).clamp(1, MAX_SAMPLE_DISTANCE)
     }
 
-    /// Returns a sampler that samples the windows of one anchor key in `one_in`, and one in [`sample_distance`](Self::sample_distance) of those. Takes 16 bytes
-    /// for each sampled window. For windows shorter than 32 bytes, which have a great number of anchors, the estimate is rough.
+    /// Returns a sampler for one in `one_in` anchor keys, and one in [`sample_distance`](Self::sample_distance) windows of these. Needs 16
+    /// bytes per sampled window. For windows shorter than 32 bytes, which have very many anchors, the estimate is imprecise.
     pub fn new(rule: &Rule, one_in: u64) -> Self {
         Self {
             walk: Walk::new(rule, Bits::ALL),
@@ -145,7 +146,7 @@ impl Sampler {
         (seeing.base, seeing.last_sample, seeing.period, seeing.shift) = (base, None, 0, Shift::default());
     }
 
-    /// Takes the next bytes of the document.
+    /// Adds the next bytes of the document.
     pub fn push(&mut self, piece: &[u8]) -> Outcome<()> {
         self.walk.push(piece, &mut self.stage)
     }
@@ -164,7 +165,7 @@ impl Sampler {
         self.stage.samples.kept.len()
     }
 
-    /// Returns what was sampled so far and resets the sampler.
+    /// Returns the samples so far and resets the sampler.
     pub fn take_samples(&mut self) -> Samples {
         std::mem::take(&mut self.stage.samples)
     }
@@ -227,7 +228,7 @@ impl Samples {
         self.kept.len() as u64 * rule.min_length
     }
 
-    /// Adds places that another sampler saw in text that comes earlier and from which nothing is removed.
+    /// Adds the samples of earlier text from which nothing is removed.
     pub fn join_earlier(&mut self, mut other: Self) {
         self.kept.append(&mut other.kept);
     }
@@ -242,8 +243,8 @@ impl Samples {
         self.range_count += other.range_count;
     }
 
-    /// Computes the estimate, for the rule that all samplers used. The text before `own` is the text from which nothing is removed
-    /// ([`join_earlier`](Self::join_earlier)). At most `most` passages are returned.
+    /// Computes the estimate for the rule that all samplers used. Nothing is removed from the text before `own`
+    /// ([`join_earlier`](Self::join_earlier)). Returns at most `most` passages.
     pub fn estimate(mut self, rule: &Rule, own: u64, seen: ReadShare<'_>, most: usize) -> Estimate {
         self.kept.sort_unstable_by_key(|sample| (sample.hash, sample.place));
         let mut passages = Passages::default();
@@ -286,7 +287,7 @@ impl Samples {
         let (removable, margin, by_keys) = match (growth, unseen) {
             (None, None) => (found, by_keys, by_keys),
             (None, Some(unseen)) => {
-                // A removable window counts for as many bytes as in the text that was read.
+                // A removable window counts as many bytes as on average in the text that was read.
                 let bytes_each = if gone > 0.0 { found / (gone * windows).max(1.0) } else { 1.0 };
                 ((unseen.removable(rule) * windows * bytes_each).max(found), by_keys, by_keys)
             }
@@ -294,14 +295,14 @@ impl Samples {
                 let (both, by_keys) = whole.estimate(&groups, |group| group.found.sum(&group.grown));
                 let all = both.max(found);
                 let gone: f64 = groups.iter().map(|group| group.found.sum(&group.grown).windows).sum();
-                // A removable window counts for its average number of bytes.
+                // A removable window counts its average number of bytes.
                 let bytes_each = all / (gone / window_samples.len().max(1) as f64 * windows).max(1.0);
                 (all, by_keys.hypot(growth.spread() * windows * bytes_each), by_keys)
             }
         };
         let off = INTERVAL_DEVIATIONS * margin;
         let bytes = |wanted: f64| ((wanted + periodic).max(0.0) as u64).min(self.bytes);
-        // Where little of the text was read, the estimate may be off by more than its standard deviation covers.
+        // If little of the text was read, the error of the estimate may exceed what its standard deviation suggests.
         let covers_all = seen.covers_all(rule);
         Estimate {
             bytes: self.bytes,

@@ -1,16 +1,16 @@
-//! Groups records by key, from any order.
+//! Groups records by key.
 
 use super::anchor::Record;
 use super::distribute::distribute_and_sort;
 
-/// Cells of the filter for each record; a cell is two bits.
+/// Number of filter cells per record. A cell has two bits.
 const CELLS: usize = 4;
-/// Cells in a word of 64 bits.
+/// Number of cells in a word of 64 bits.
 const IN_WORD: usize = 32;
-/// Maximum number of buckets of the sort: their counters stay in the cache.
+/// Maximum number of buckets of the sort; their counters must fit into the processor cache.
 const MAX_BUCKETS: usize = 1 << 17;
 
-/// Removes most records whose key is unique. `cells` is a buffer that is reused: one to two bytes for each record.
+/// Removes most records with a unique key. `cells` is a reusable buffer of one to two bytes per record.
 pub(super) fn keep_repeated<R: Record>(records: &mut Vec<R>, cells: &mut Vec<u64>) {
     let count = (records.len() * CELLS).next_power_of_two().max(IN_WORD);
     cells.clear();
@@ -23,24 +23,24 @@ pub(super) fn keep_repeated<R: Record>(records: &mut Vec<R>, cells: &mut Vec<u64
     for record in records.iter() {
         let (word, bit) = place(record.key());
         if let Some(word) = cells.get_mut(word) {
-            // The lower bit means "seen", the upper one "seen again".
+            // The lower bit means that the key occurred, the upper bit that it occurred again.
             *word |= (*word & 1 << bit) << 1 | 1 << bit;
         }
     }
     records.retain(|record| {
         let (word, bit) = place(record.key());
-        // Several copies in one record repeat each other.
+        // Several copies in one record are repeats of each other.
         cells.get(word).is_some_and(|word| word >> bit & 2 != 0) || record.unpack().copies > 1
     });
 }
 
-/// Multiplies by a constant, so that the upper bits depend on all of the key.
+/// Multiplies by a constant, so that the upper bits depend on the whole key.
 #[inline]
 pub(super) fn spread(key: u64) -> u64 {
     key.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Groups equal keys, in the order of their positions. Temporarily takes as much memory again as the records.
+/// Groups equal keys, in the order of their positions. Temporarily needs as much memory again as the records.
 pub(super) fn group<R: Record>(records: &mut [R]) {
     let buckets = (records.len() / 2).next_power_of_two().clamp(2, MAX_BUCKETS);
     let shift = 64 - buckets.ilog2();

@@ -1,25 +1,26 @@
-//! Chooses the candidate pieces where windows are long: by how a piece begins, for many places at a time.
+//! Selects the candidate pieces for long windows by the first bytes of a piece, for many positions at a time.
 //!
-//! A candidate ranks below all other pieces, whatever their hashes; candidates are ordered among each other by some more bytes. With one
-//! candidate in some seventy places, almost nothing has to be hashed.
+//! A candidate ranks below all other pieces, whatever their hashes. Candidates are ordered by some further bytes. With one candidate in
+//! about seventy positions, almost nothing must be hashed.
 
 use super::window_hash::BLOCK_WINDOWS;
 use fearless_simd::{dispatch, Level};
 
-/// Distance in bytes between the two-byte words that decide: even where a text has few different words, these differ in combination.
+/// Distance in bytes between the two-byte words that select candidates. Even in a text with few different words, combinations of them
+/// differ.
 const GRAM_DISTANCE: usize = 4;
-/// The factors of these words: numbers without a pattern, not divisible by two.
+/// Factors for these words: odd numbers without a pattern.
 const FACTORS: [[u16; 4]; 2] = [[0x9e37, 0x79b9, 0x7f4b, 0x7c15], [0xd1b5, 0x4a33, 0xa0cf, 0x5851]];
-/// Bytes that the words span.
+/// Number of bytes that the words span.
 pub(super) const GRAM: usize = 7 * GRAM_DISTANCE + 2;
-/// Places covered by one word of flags.
+/// Number of positions per word of flags.
 const PLACES_PER_WORD: usize = 16;
-/// Constants without a pattern.
+/// Constants without a pattern, for ordering candidates.
 const ORDER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03];
 
-/// Finds candidates.
+/// Finds candidates by SIMD instructions.
 pub(super) struct Grams {
-    /// A place is a candidate if its sum is less than this.
+    /// A position is a candidate if its sum is less than this.
     bound: i16,
     /// The SIMD instructions that the processor supports.
     level: Level,
@@ -29,9 +30,9 @@ pub(super) struct Grams {
 pub(super) struct Candidates {
     even: [i16; BLOCK_WINDOWS / 2],
     odd: [i16; BLOCK_WINDOWS / 2],
-    /// One byte for each two places, with a bit for each.
+    /// One byte for every two positions, with one bit for each.
     flags: [u8; BLOCK_WINDOWS / 2],
-    /// Numbers of the words of flags that are not 0.
+    /// Indexes of the non-zero words of flags.
     words: [u16; BLOCK_WINDOWS / PLACES_PER_WORD],
     at: [u16; BLOCK_WINDOWS],
     len: usize,
@@ -50,24 +51,24 @@ impl Candidates {
         }
     }
 
-    /// Returns their places in the block.
+    /// Returns the positions of the candidates in the block.
     pub(super) fn iter(&self) -> impl Iterator<Item = u16> + '_ {
         self.at.iter().copied().take(self.len)
     }
 }
 
 impl Grams {
-    /// Chooses one candidate in `one_in` places on average.
+    /// Returns a finder that selects on average one candidate in `one_in` positions.
     pub(super) fn new(one_in: u64) -> Self {
         let share = (1 << 16) / one_in.clamp(2, 1 << 16);
         Self { bound: (i64::from(i16::MIN) + share as i64) as i16, level: Level::new() }
     }
 
-    /// Stores which places of a block are candidates: all places followed by [`GRAM`] bytes, at most [`BLOCK_WINDOWS`].
+    /// Finds the candidates of a block, among all positions that are followed by [`GRAM`] bytes, at most [`BLOCK_WINDOWS`].
     ///
-    /// Only the last step branches on the rare case, so that branches are hardly ever mispredicted.
+    /// Only the last step branches on the rare case, so branches are hardly ever mispredicted.
     pub(super) fn scan(&self, bytes: &[u8], found: &mut Candidates) {
-        // The result is the same on every processor; the widest registers available are used.
+        // Uses the widest registers available. The result is the same on every processor.
         dispatch!(self.level, _ => self.scan_here(bytes, found));
     }
 
@@ -76,7 +77,7 @@ impl Grams {
         let Candidates { even, odd, flags, words, at, len } = found;
         let count = sums(bytes, even);
         let odd_count = sums(bytes.get(1..).unwrap_or_default(), odd);
-        // The last place may be an even one.
+        // The number of positions may be odd.
         odd.iter_mut().skip(odd_count).take(1).for_each(|sum| *sum = i16::MAX);
         for ((flag, even), odd) in flags.iter_mut().zip(even.iter()).zip(odd.iter()).take(count) {
             *flag = u8::from(*even < self.bound) | u8::from(*odd < self.bound) << 1;
@@ -101,7 +102,7 @@ impl Grams {
     }
 }
 
-/// Returns the rank of a candidate, computed from its first sixteen bytes; among equal ranks the leftmost is chosen.
+/// Returns the rank of a candidate, computed from its first sixteen bytes. Of equal ranks, the leftmost candidate is selected.
 #[inline]
 pub(super) fn order(piece: &[u8]) -> u64 {
     let (words, _) = piece.as_chunks::<8>();
@@ -110,7 +111,7 @@ pub(super) fn order(piece: &[u8]) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Computes the sums of every second place from the first on, as many as there is room for; returns their number.
+/// Computes the sums of every second position from the first on, as many as fit. Returns their number.
 #[inline(always)]
 fn sums(bytes: &[u8], sums: &mut [i16; BLOCK_WINDOWS / 2]) -> usize {
     let words = |from: usize| bytes.get(from..).unwrap_or_default().as_chunks::<2>().0;

@@ -1,35 +1,35 @@
-//! Extrapolates from a part of the text that was read to all of it.
+//! Extrapolates from the part of the text that was read to the whole text.
 //!
-//! A window that is in `c` stretches of the text is seen in a random number of them, at most `c`. How many different windows all of the
-//! text has follows from how many were seen in one stretch, in two and so on (Good and Toulmin, 1956; smoothed like Orlitsky, Suresh and
-//! Wu, 2016); these are the windows that are kept. A window that was seen once adds nothing: on average it counts as what was seen.
+//! A window that is in `c` ranges of the text is seen in a random number of them, at most `c`. The number of distinct windows in the whole
+//! text, which is the number of windows that are kept, is estimated from the numbers of windows seen in one range, in two ranges and so on
+//! (Good and Toulmin, 1956; smoothed like Orlitsky, Suresh and Wu, 2016). A window that was seen once adds nothing on average.
 
 use super::Rule;
 use gristmill_core::dedup::{Keep, LEAST_COUNT};
 
-/// The estimate covers at most this multiple of the text that was read; beyond that, random error dominates.
+/// The estimate covers at most this multiple of the text that was read, because random error dominates beyond it.
 const MAX_EXTRAPOLATION: f64 = 4.0;
-/// Terms of the series that are smoothed.
+/// Number of terms of the smoothed series.
 const TRIALS: usize = 4;
-/// Lots of stretches; each is left out once, to measure how much depends on which ones were read.
+/// Number of lots of ranges. Each lot is omitted once, to measure the effect of the choice of ranges.
 const GROUPS: usize = 8;
-/// Contiguous bytes of text of one lot, as a binary logarithm.
+/// Size of a contiguous part of a lot, as a binary logarithm of bytes.
 const LOG2_GROUP_BYTES: u32 = 16;
 
-/// How much of the text was read.
+/// The part of the text that was read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadShare<'a> {
     /// The share of the text that was read, from 0 to 1.
     pub part: f64,
-    /// Start positions of the stretches that were read, in order: each stretch was read at random, and as a whole.
+    /// Start positions of the ranges that were read, in order. Each range was chosen randomly and read completely.
     pub range_starts: &'a [u64],
 }
 
 impl ReadShare<'_> {
-    /// All of the text was read.
+    /// The share for text that was read completely.
     pub const WHOLE: Self = Self { part: 1.0, range_starts: &[] };
 
-    /// Returns the number of stretches that contain these places, which are in order.
+    /// Returns the number of ranges that contain these positions, which must be sorted.
     pub(super) fn count_ranges(&self, places: impl Iterator<Item = u64>) -> usize {
         let mut before = None;
         places
@@ -40,18 +40,18 @@ impl ReadShare<'_> {
             .count()
     }
 
-    /// Whether the extrapolation covers all of the text under a rule, and not just a part of it.
+    /// Whether the extrapolation covers the whole text under a rule, instead of a part of it.
     pub fn covers_all(&self, rule: &Rule) -> bool {
         self.part >= 1.0 || (self.part * MAX_EXTRAPOLATION >= 1.0 && rule.min_count <= LEAST_COUNT)
     }
 }
 
-/// Estimates how many windows are kept in the text that is covered, for each that was seen.
+/// Estimates the number of windows that are kept in the covered text, per window seen.
 #[derive(Clone, Copy, Debug)]
 struct SurvivalOdds {
     part: f64,
     keep: Keep,
-    /// At index `i`, for windows seen in `i + 1` stretches: the weight of the term.
+    /// Weights of the terms: index `i` is for windows seen in `i + 1` ranges.
     weights: [f64; TRIALS + 1],
 }
 
@@ -77,7 +77,7 @@ impl SurvivalOdds {
         Self { part, keep, weights }
     }
 
-    /// Returns the number of kept places of a window that was seen in `stretches` stretches, for each place that was read.
+    /// Returns the number of kept occurrences of a window seen in `stretches` ranges, per occurrence that was read.
     fn stays(&self, stretches: usize) -> f64 {
         let Some(more) = stretches.checked_sub(1) else { return 0.0 };
         let weight = self.weights.get(more).copied().unwrap_or_default();
@@ -90,27 +90,27 @@ impl SurvivalOdds {
     }
 }
 
-/// Windows of the text that was read, and how many places are kept for them.
+/// Number of windows of the text that was read, and number of their occurrences that are kept.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     windows: f64,
     stay: f64,
 }
 
-/// Accumulates the extrapolation over all windows that were seen.
+/// Accumulates the extrapolation over all windows seen.
 #[derive(Debug)]
 pub(super) struct Extrapolation<'a> {
     read_share: ReadShare<'a>,
     own: u64,
     survival: SurvivalOdds,
-    /// The same with one lot left out.
+    /// The same odds with one lot omitted.
     fewer: SurvivalOdds,
     groups: [Count; GROUPS],
-    /// Windows with one place, per lot.
+    /// Number of windows with one occurrence, per lot.
     singles: [f64; GROUPS],
 }
 
-/// The extrapolated addition for one place of a window, and the number of stretches in which that window was seen.
+/// The extrapolated addition for one occurrence of a window, and the number of ranges in which the window was seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AddedShare {
     pub(super) removable: f32,
@@ -118,7 +118,7 @@ pub(super) struct AddedShare {
 }
 
 impl<'a> Extrapolation<'a> {
-    /// Returns an extrapolation for text of which a part was read; nothing is removed from the text before `own`. `None` where no
+    /// Returns an extrapolation for text that was partly read. Nothing is removed from the text before `own`. Returns `None` if no
     /// extrapolation is possible.
     pub(super) fn new(seen: ReadShare<'a>, rule: &Rule, own: u64) -> Option<Self> {
         if seen.part >= 1.0 || rule.min_count > LEAST_COUNT {
@@ -134,10 +134,11 @@ impl<'a> Extrapolation<'a> {
         })
     }
 
-    /// Adds the places of one window, in order, of which `stay` are kept by what was seen.
+    /// Adds the sorted positions of one window, of which `stay` are kept according to the text that was read.
     pub(super) fn add(&mut self, places: impl ExactSizeIterator<Item = u64>, stay: usize) -> AddedShare {
         let count = places.len();
-        // Per lot: stretches with a place, such stretches in the text from which nothing is removed, and own places.
+        // For each lot: number of ranges with an occurrence, number of such ranges in the text from which nothing is removed, and number of
+        // own occurrences.
         let (mut all, mut earlier, mut own) = ([0_usize; GROUPS], [0_usize; GROUPS], [0_usize; GROUPS]);
         let (mut before, mut lot) = (None, 0);
         for at in places {
@@ -165,7 +166,7 @@ impl<'a> Extrapolation<'a> {
         let stays = |odds: &SurvivalOdds, [all, earlier, own]: [usize; 3]| match odds.keep {
             _ if own == 0 => 0.0,
             Keep::First => odds.stays(all) - odds.stays(earlier),
-            // Two places in one stretch are removed in any case.
+            // Two occurrences in the same range are removed in any case.
             Keep::None if is_apart && all > 0 => odds.stays(all) * own as f64 / all as f64,
             Keep::None => 0.0,
         };
@@ -178,8 +179,7 @@ impl<'a> Extrapolation<'a> {
         AddedShare { removable: (gone / own_count as f64) as f32, range_count: sums[0].try_into().unwrap_or(u16::MAX) }
     }
 
-    /// Returns the error of the removable share of all windows that results from which stretches were read: one standard deviation,
-    /// computed by leaving out each lot.
+    /// Returns the standard deviation of the removable share of all windows caused by the choice of ranges, computed by omitting each lot.
     pub(super) fn spread(&self) -> f64 {
         let singles: f64 = self.singles.iter().sum();
         let mut shares = [0.0; GROUPS];
@@ -201,7 +201,7 @@ fn group_of(at: u64) -> usize {
 mod tests {
     use super::*;
 
-    /// Returns the average estimate for a window that is in `places` stretches.
+    /// Returns the average estimate for a window that is in `places` ranges.
     fn average_estimate(odds: &SurvivalOdds, places: usize) -> f64 {
         let (p, mut chance, mut sum) = (odds.part, 1.0, 0.0);
         for seen in 0..=places {

@@ -2,29 +2,30 @@
 
 use super::distribute::distribute_and_sort;
 
-/// From this many intervals on, they are distributed into buckets before sorting.
+/// Number of intervals from which on they are distributed into buckets before sorting.
 const MIN_BUCKETED_INTERVALS: usize = 1024;
-/// Maximum number of buckets: their counters stay in the cache.
+/// Maximum number of buckets; their counters must fit into the processor cache.
 const MAX_BUCKETS: usize = 1 << 17;
 
-/// Bytes `[start, end)` that are removable, inside one document.
+/// A removable range `[start, end)` of one document, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Position of the first byte.
     pub start: u64,
     /// Position after the last byte.
     pub end: u64,
-    /// An earlier place of the window at `start`, usually the first one: the copy that is kept. Under [`Keep::None`] and for the first
-    /// place of a window it may be `start` itself. For display only: it may depend on the order of work.
+    /// An earlier position of the window at `start`, usually the first one, whose copy is kept. With [`Keep::None`], and for the first
+    /// occurrence of a window, it may be `start` itself. For display only: it may depend on the order of work.
     ///
     /// [`Keep::None`]: gristmill_core::dedup::Keep::None
     pub first: u64,
 }
 
-/// Sorts intervals and joins those that overlap or touch; the input may be in any order. A joined range starts where its first part starts,
-/// and keeps that part's [`first`](Interval::first).
+/// Sorts intervals and joins those that overlap or are adjacent. A joined range starts where its first part starts, and has the
+/// [`first`](Interval::first) of this part.
 pub fn merge(intervals: &mut Vec<Interval>) {
-    // Where several start at the same place, the smallest `first` is taken, so that the result does not depend on the order of work.
+    // If several intervals start at the same position, the smallest `first` is used, so that the result does not depend on the order of
+    // work.
     let key = |found: &Interval| (found.start, found.first, found.end);
     match (intervals.iter().map(|found| found.start).max(), intervals.len()) {
         (Some(last), MIN_BUCKETED_INTERVALS..) => {

@@ -1,21 +1,21 @@
-//! Finds which bytes are removable: windows of a fixed length that occur elsewhere (docs/formats/bsade.md §4), near the speed of reading.
+//! Finds removable text: windows of a fixed length that occur elsewhere (docs/formats/bsade.md §4), nearly as fast as the text can be read.
 //!
-//! Every window is owned by one *anchor*, the leftmost of its k-byte pieces with the least hash. Equal windows have equal anchors at the
-//! same distance, so only windows around anchors with equal keys need to be compared, and there is one anchor in about half a window. The
+//! Every window is owned by one *anchor*, the leftmost of its k-byte pieces with the smallest hash. Equal windows have equal anchors at the
+//! same distance, so only windows around anchors with equal keys must be compared, and there is about one anchor per half a window. The
 //! data flow:
 //!
-//! 1. A [`Scanner`] takes documents in pieces and passes anchors to a [`Sink`]; the job divides them by [`partition_of`] and stores them as
-//!    [`Record`]s.
-//! 2. A [`Resolver`] takes all records of one partition, in any order, compares the bytes around equal keys and returns [`Interval`]s.
+//! 1. A [`Scanner`] reads documents in pieces and passes anchors to a [`Sink`]; the job divides them by [`partition_of`] and stores them as
+//!   [`Record`]s.
+//! 2. A [`Resolver`] receives all records of one partition, in any order, compares the bytes around equal keys and returns [`Interval`]s.
 //! 3. [`merge`] sorts and joins the intervals of a file.
 //!
-//! Hashes decide only what is compared, never what is equal. The result does not depend on the pieces, the number of partitions, or the
-//! order of records.
+//! Hashes only select the text to compare; equality is always determined by comparing bytes. The result does not depend on the pieces, the
+//! number of partitions, or the order of records.
 //!
-//! In this crate, text is what bsade calls `tokenized`: the documents in global order, each after one byte 0xFF. Positions count bytes of
-//! it.
+//! In this crate, text has the form that bsade calls `tokenized`: the documents in global order, each after one byte 0xFF. Positions are
+//! offsets in this text, in bytes.
 
-// Tests make and damage files by hand.
+// Tests create and damage files directly.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod all;
@@ -59,14 +59,14 @@ use gristmill_core::dedup::{DedupPlan, Keep, LEAST_COUNT};
 use gristmill_core::Outcome;
 use prefetch_index::prefetch_index;
 
-/// Decides which windows are removable.
+/// The rule that determines removable windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Length of a window in bytes, at least 1. Documents that are shorter have no windows.
+    /// Length of a window in bytes, at least 1. Shorter documents have no windows.
     pub min_length: u64,
-    /// Which places of a repeated window are kept.
+    /// The occurrences of a repeated window that are kept.
     pub keep: Keep,
-    /// How often a window has to occur in total, at least 2.
+    /// Minimum number of occurrences of a repeated window, at least 2.
     pub min_count: u64,
 }
 
@@ -76,13 +76,13 @@ impl Rule {
         Self { min_length: min_length.max(1), keep: plan.keep, min_count: plan.min_count.max(LEAST_COUNT) }
     }
 
-    /// Whether a window is removable as soon as an earlier equal one exists, so that nothing has to be counted.
+    /// Whether a window is removable as soon as there is an earlier equal one, so that windows need not be counted.
     pub fn is_plain(&self) -> bool {
         self.keep == Keep::First && self.min_count <= LEAST_COUNT
     }
 
-    /// Whether records of 16 bytes ([`CompactAnchor`]) can hold every anchor of `text_bytes` bytes of text under this rule. Otherwise they
-    /// are whole [`Anchor`]s of 32 bytes.
+    /// Whether records of 16 bytes ([`CompactAnchor`]) can store every anchor of `text_bytes` bytes of text under this rule. Otherwise
+    /// records are [`Anchor`]s of 32 bytes.
     pub fn fits_narrow(&self, text_bytes: u64) -> bool {
         self.is_plain()
             && self.min_length <= CompactAnchor::MAX_WINDOW_BYTES
@@ -92,11 +92,11 @@ impl Rule {
 
 /// Reads text by position, from memory or from a scratch file.
 pub trait TextReader {
-    /// Reads `len` bytes from `at`, fewer only where the text ends. `spare` may hold the result; its previous content is lost.
+    /// Reads `len` bytes from `at`, fewer only at the end of the text. The result may be in `spare`, whose content is overwritten.
     fn read<'a>(&'a self, at: u64, len: usize, spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]>;
-    /// Prefetches the byte at `at`, which is read soon.
+    /// Prefetches the byte at `at`, which will be read soon.
     fn prefetch(&self, _at: u64) {}
-    /// Returns the cache of known repeats, where reading takes so long that caching pays off.
+    /// Returns the cache of known repeats; `None` if reading is so fast that caching would not help.
     fn match_cache(&self) -> Option<&MatchCache> {
         None
     }
@@ -113,11 +113,11 @@ impl TextReader for [u8] {
     }
 }
 
-/// Receives what the scan of documents finds.
+/// Receives the results of scanning documents.
 pub trait Sink {
     /// Receives an anchor, to be stored as a [`Record`] of its partition.
     fn anchor(&mut self, anchor: Anchor) -> Outcome<()>;
-    /// Receives bytes that are already known to be removable, in runs and periodic text; only under a plain rule.
+    /// Receives a range that is already known to be removable, in runs and periodic text. Called only for a plain rule.
     fn interval(&mut self, found: Interval) -> Outcome<()>;
     /// Receives a passage that repeats in runs and periodic text.
     fn passage(&mut self, passage: Passage);

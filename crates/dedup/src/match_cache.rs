@@ -1,37 +1,37 @@
-//! Caches repeats that were found around one anchor for the neighbouring anchors: their contexts need not be read and compared again.
+//! Caches repeats found around an anchor for adjacent anchors, whose contexts then need not be read and compared again.
 //!
-//! Cached repeats were compared byte by byte, so they give the same answer as a comparison. What does not fit in is dropped.
+//! Cached repeats were compared byte by byte, so they give the same result as a comparison. Repeats that do not fit are dropped.
 
 use super::window_hash::mix;
 use std::sync::atomic::{fence, AtomicU64, Ordering};
 
-/// Bytes of text whose repeats share a set, as a binary logarithm.
+/// Size of a block of text whose repeats share a set, as a binary logarithm of bytes.
 const BLOCK: u32 = 12;
-/// Repeats of a set: together with its version they fill one cache line of the processor.
+/// Number of repeats per set. Together with its version, a set fills one cache line.
 const ENTRIES_PER_SET: usize = 3;
-/// Bits of positions and distances.
+/// Number of bits of positions and distances.
 const PLACE_BITS: u32 = 48;
-/// Bits of lengths.
+/// Number of bits of lengths.
 const LENGTH_BITS: u32 = 14;
 
-/// Bytes `[start, end)` of the text that equal those `distance` bytes before each of them.
+/// A range `[start, end)` of the text that equals the range `distance` bytes earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Repeat {
     pub start: u64,
     pub end: u64,
     pub distance: u64,
-    /// The byte before `start`, if it is known to differ from the one `distance` bytes earlier.
+    /// The byte before `start`, if it is known to differ from the byte `distance` bytes earlier.
     pub before: Option<u8>,
-    /// The byte at `end`, likewise.
+    /// The byte at `end`, if it is known to differ from the byte `distance` bytes earlier.
     pub after: Option<u8>,
 }
 
-/// A repeat in 16 bytes; 0 means none, because `distance` is never 0.
+/// A repeat in 16 bytes. 0 means none, because `distance` is never 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct PackedRepeat(u128);
 
 impl PackedRepeat {
-    /// Packs a repeat; `None` if it is too long or too far away.
+    /// Packs a repeat; `None` if it is too long or its distance too large.
     fn pack(repeat: &Repeat) -> Option<Self> {
         let Repeat { start, end, distance: back, before, after } = *repeat;
         let len = end.checked_sub(start).filter(|len| len >> LENGTH_BITS == 0)?;
@@ -70,7 +70,7 @@ impl PackedRepeat {
 #[derive(Default)]
 #[repr(align(64))]
 struct Set {
-    /// Not divisible by two while a thread writes.
+    /// Odd while a thread writes.
     version: AtomicU64,
     words: [[AtomicU64; 2]; ENTRIES_PER_SET],
 }
@@ -91,7 +91,7 @@ impl Set {
         }
     }
 
-    /// Applies `act` to the repeats, unless another thread is writing.
+    /// Calls `act` with the repeats, unless another thread is writing.
     fn change(&self, act: impl FnOnce(&mut [PackedRepeat; ENTRIES_PER_SET])) {
         let version = self.version.load(Ordering::Relaxed);
         let is_free = version.is_multiple_of(2)
@@ -119,7 +119,7 @@ impl Set {
 pub struct MatchCache(Vec<Set>);
 
 impl MatchCache {
-    /// Returns a cache of at most `bytes` bytes of memory; `None` if they hold not even one set.
+    /// Returns a cache that uses at most `bytes` bytes of memory; `None` if they are too few for one set.
     pub fn new(bytes: u64) -> Option<Self> {
         let sets = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<Set>();
         (sets > 0).then(|| Self((0..sets).map(|_| Set::default()).collect()))
@@ -130,9 +130,9 @@ impl MatchCache {
         self.0.get(place as usize)
     }
 
-    /// Prefetches the set for `at`, which is read soon.
+    /// Prefetches the set for `at`, which will be read soon.
     pub fn prefetch(&self, at: u64) {
-        // A load whose value is not used.
+        // A load without use of the value.
         std::hint::black_box(self.set(at >> BLOCK).map(|set| set.version.load(Ordering::Relaxed)));
     }
 
@@ -142,7 +142,7 @@ impl MatchCache {
         blocks.filter_map(|block| self.set(block)).for_each(|set| set.change(|all| note(all, kept, repeat)));
     }
 
-    /// Returns the repeats that may hold the byte at `at`, in no particular order.
+    /// Returns the repeats that may contain the byte at `at`, in no particular order.
     #[inline]
     pub(super) fn around(&self, at: u64) -> impl Iterator<Item = Repeat> {
         let all = self.set(at >> BLOCK).map(Set::get).unwrap_or_default();
@@ -150,7 +150,7 @@ impl MatchCache {
     }
 }
 
-/// Adds a repeat to a set: it is joined with one of the same distance that it touches, otherwise it replaces the oldest.
+/// Adds a repeat to a set. Joins it with an adjacent or overlapping repeat of the same distance, or else replaces the oldest repeat.
 fn note(all: &mut [PackedRepeat; ENTRIES_PER_SET], kept: PackedRepeat, repeat: &Repeat) {
     for place in all.iter_mut() {
         let Some(there) = place.unpack() else { continue };
@@ -165,7 +165,7 @@ fn note(all: &mut [PackedRepeat; ENTRIES_PER_SET], kept: PackedRepeat, repeat: &
     }
 }
 
-/// Joins two repeats of one distance that touch.
+/// Joins two adjacent or overlapping repeats of the same distance.
 fn joined(one: &Repeat, other: &Repeat) -> Repeat {
     let (start, end) = (one.start.min(other.start), one.end.max(other.end));
     let both = [one, other];
@@ -174,38 +174,39 @@ fn joined(one: &Repeat, other: &Repeat) -> Repeat {
     Repeat { start, end, distance: one.distance, before, after }
 }
 
-/// The number of bytes on which a context agrees with a pivot on one side of their anchors, and the byte that differs; 0 if none does.
+/// The number of bytes on one side of their anchors in which a context equals a pivot, and the first byte of the context that differs; 0 if
+/// none differs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agreement {
     pub same_bytes: u32,
     pub byte: u8,
 }
 
-/// The known facts about one side of a context that extends `own` bytes from its anchor, and about another context before it.
+/// Known facts about one side of a context, which extends `own` bytes from its anchor, and about an earlier context.
 #[derive(Clone, Copy)]
 pub(super) struct KnownAgreement {
     pub own: u32,
-    /// How far the other context extends, and how it agrees with the pivot.
+    /// Number of bytes to which the earlier context extends, and its agreement with the pivot.
     pub other: u32,
     pub agrees: Agreement,
-    /// How far the pivot extends.
+    /// Number of bytes to which the pivot extends.
     pub pivot: u32,
 }
 
 impl KnownAgreement {
-    /// Returns how the context agrees with the pivot, given that `same_bytes` of its bytes equal those of the other context and that the next
-    /// byte, if given, does not; `None` where that does not follow.
+    /// Returns the agreement of the context with the pivot, if `same` of its bytes equal those of the earlier context, and `next` is the
+    /// first byte that does not. Returns `None` if the agreement does not follow.
     pub(super) fn side(&self, same: u32, next: Option<u8>) -> Option<Agreement> {
         let Self { own, other, agrees, pivot } = *self;
         let (same, agreed) = (same.min(own), agrees.same_bytes);
         if agreed < same && agreed < other {
-            // The other context differs from the pivot, or the pivot ends, within the bytes that equal this one.
+            // The earlier context differs from the pivot, or the pivot ends, within the bytes that are equal in both contexts.
             return Some(agrees);
         }
         if same == own {
             return (agreed >= own).then_some(Agreement { same_bytes: same, byte: 0 });
         }
-        // This context differs from the other one where the other agrees with the pivot, or where the pivot ends.
+        // This context differs from the earlier one where the earlier one agrees with the pivot, or where the pivot ends.
         let byte = next.filter(|_| agreed > same || (agreed == same && agreed == pivot))?;
         Some(Agreement { same_bytes: same, byte })
     }
@@ -248,12 +249,12 @@ mod tests {
         assert_eq!(found, [Repeat { after: Some(b'z'), ..repeat(1_000, 2_100, 900) }, repeat(1_500, 2_000, 901)]);
         assert_eq!(known.around(1_200).count(), 1);
         assert_eq!(known.around(2_101).count() + known.around(999).count(), 0);
-        // It is found from each of the blocks that it touches.
+        // The repeat is found from each block that it overlaps.
         known.add(&repeat(8_000, 16_500, 5));
         assert!([8_000, 8_300, 12_288, 16_384].iter().all(|at| known.around(*at).count() == 1));
         (0..100).for_each(|back| known.add(&repeat(20_000, 20_500, 10 + back)));
         assert_eq!(known.around(20_001).count(), ENTRIES_PER_SET);
-        // Longer than a record can store.
+        // Longer than a packed repeat can store.
         known.add(&repeat(30_000, 40_000, 3));
         known.add(&repeat(39_000, 49_000, 3));
         assert_eq!(known.around(39_500).collect::<Vec<_>>(), [repeat(39_000, 49_000, 3)]);
@@ -268,7 +269,7 @@ mod tests {
             (cut, is_reported) in (0_usize..10, any::<bool>()),
             alike in 0_usize..10,
         ) {
-            // Texts that often agree.
+            // Texts that often have equal parts.
             let other = format!("{}{other}", pivot.get(..alike).unwrap_or(&pivot));
             let own = format!("{}{own}", other.get(..alike / 2 + 2).unwrap_or(&other));
             let reach = |text: &str, reach: usize| reach.min(text.len());
@@ -286,7 +287,7 @@ mod tests {
             if let Some(side) = compared.side(same as u32, next) {
                 prop_assert_eq!(side, wanted, "{} {} {} {:?} {}", pivot, other, own, reaches, same);
             } else if is_reported && differs.is_some() {
-                // Both differ at one place, or the other context ends.
+                // Both differ at the same position, or the earlier context ends.
                 prop_assert!(agrees.same_bytes as usize == whole || agrees.same_bytes as usize == to_other.min(to_pivot), "{own}");
             }
         }

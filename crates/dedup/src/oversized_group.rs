@@ -1,8 +1,9 @@
-//! Resolves keys with more contexts than should be in memory: contexts are taken one by one in text order; where windows are counted, in
-//! two passes, the first of which counts.
+//! Resolves keys with more contexts than fit into memory. Contexts are processed one by one in text order; if windows are counted, in two
+//! passes, the first of which counts.
 //!
-//! All contexts are compared with the first. What remains of one is beyond the first byte that differs, and equals only windows of contexts
-//! that differ at the same place by the same byte: it gets its own key, and is processed again with the others of that key.
+//! All contexts are compared with the first one. The rest of a context, after the first byte that differs, can only equal windows of
+//! contexts that differ at the same position by the same byte: it gets its own key, and is processed again with the other contexts of that
+//! key.
 
 use super::anchor::{Anchor, Record};
 use super::bytes::{common_prefix, common_suffix};
@@ -22,33 +23,33 @@ pub struct OversizedGroup {
     first: Option<Anchor>,
     /// The text of all windows of the first context.
     text: Vec<u8>,
-    /// Distances at which all contexts compared so far have windows that equal those of the first, and their number.
+    /// The distances at which all contexts so far have windows equal to those of the first context, and the number of these windows.
     near: u32,
     far: u32,
     count: u64,
-    /// How many more windows there are at a distance than at the one before, from the nearest distance of the first context on; only where
+    /// Differences of the number of windows between consecutive distances, from the smallest distance of the first context. Used only if
     /// windows are counted.
     changes: Vec<i64>,
-    /// Distances at which there are enough windows, once that is known.
+    /// Distances with enough windows; set after counting.
     sufficient_distances: Vec<(u32, u32)>,
     is_counted: bool,
     spare: Vec<u8>,
 }
 
-/// How a context agrees with the first.
+/// The agreement of a context with the first one.
 struct FirstAgreement {
-    /// Distances at which both have equal windows; none if `least` is greater than `most`.
+    /// The distances at which both have equal windows; none if `least` is greater than `most`.
     least: u32,
     most: u32,
-    /// Bytes that agree on the right.
+    /// Number of equal bytes on the right side.
     right: u32,
-    /// The bytes that differ.
+    /// The bytes of the context that differ.
     byte_left: u8,
     byte_right: u8,
 }
 
 impl OversizedGroup {
-    /// Returns an empty group for one rule. Unless the rule is [plain](Rule::is_plain), all contexts must be counted before any is taken.
+    /// Returns an empty group for a rule. Unless the rule is [plain](Rule::is_plain), all contexts must be counted before any is pushed.
     pub fn new(rule: &Rule) -> Self {
         let (changes, enough, spare) = (Vec::new(), Vec::new(), Vec::new());
         let (text, is_counted) = (Vec::new(), false);
@@ -66,7 +67,7 @@ impl OversizedGroup {
         }
     }
 
-    /// Stores the first context: its windows are kept, unless the rule keeps none.
+    /// Stores the first context. Its windows are kept, unless the rule keeps none.
     fn begin<T: TextReader + ?Sized>(&mut self, anchor: Anchor, text: &T) -> Outcome<()> {
         if !self.rule.is_tiny() {
             self.text = context_bytes(text, &anchor, &self.rule, &mut self.spare)?.to_vec();
@@ -95,10 +96,10 @@ impl OversizedGroup {
         })
     }
 
-    /// Counts a context. Contexts come in text order, and are taken in the same order once all were counted.
+    /// Counts a context. Contexts must be counted in text order, and pushed in the same order after all have been counted.
     ///
     /// # Errors
-    /// Those of `text`.
+    /// The errors of `text`.
     pub fn count<T: TextReader + ?Sized>(&mut self, record: &impl Record, text: &T) -> Outcome<()> {
         let anchor = record.unpack();
         let (least, most) = match self.first {
@@ -124,7 +125,7 @@ impl OversizedGroup {
         Ok(())
     }
 
-    /// Ends the counting and finds the distances with enough windows.
+    /// Ends counting and determines the distances with enough windows.
     fn end_counting(&mut self, nearest: u32) {
         let (mut total, mut since) = (0, None);
         for (distance, change) in (nearest..).zip(std::mem::take(&mut self.changes)) {
@@ -141,7 +142,7 @@ impl OversizedGroup {
         self.is_counted = true;
     }
 
-    /// Reports the removable windows of a context: those at distances `least` to `most` of which there are enough.
+    /// Reports the removable windows of a context: those at distances `least` to `most` with enough windows.
     fn report_removable<F>(
         &self,
         anchor: &Anchor,
@@ -165,10 +166,10 @@ impl OversizedGroup {
         Ok(())
     }
 
-    /// Takes the next context. What is removable is passed to `found`, what remains to `rest`, with another key.
+    /// Processes the next context. Passes removable ranges to `found`, and the rest of the context with another key to `rest`.
     ///
     /// # Errors
-    /// Those of `text`, `found` and `rest`.
+    /// The errors of `text`, `found` and `rest`.
     pub fn push_context<T, F, M>(&mut self, record: &impl Record, text: &T, found: &mut F, rest: &mut M) -> Outcome<()>
     where
         T: TextReader + ?Sized,
@@ -180,7 +181,7 @@ impl OversizedGroup {
         let Some(first) = self.first else { return self.begin(anchor, text) };
         let is_plain = self.rule.is_plain();
         if !is_plain && !self.is_counted {
-            // The second pass begins with the first context again.
+            // The second pass starts with the first context again.
             self.end_counting(first.near);
             self.count = u64::from(anchor.copies);
             return self.report_removable(&anchor, (anchor.near, anchor.far), true, found);
@@ -223,7 +224,7 @@ impl OversizedGroup {
     }
 }
 
-/// Returns the key for contexts that differ on the right or on the left, after a number of bytes, by this byte.
+/// Returns the key for contexts that differ from the first one on this side, after `offset` bytes, by this byte.
 fn other_key(key: u64, on_left: bool, offset: u32, byte: u8) -> u64 {
     mix(key ^ mix(u64::from(on_left) << 40 | u64::from(offset) << 8 | u64::from(byte)))
 }

@@ -1,32 +1,32 @@
-//! Assigns windows to anchors: a sliding minimum over hashes.
+//! Assigns windows to anchors with a sliding minimum over hashes.
 
-/// An anchor and the windows it owns, as places in the document.
+/// An anchor and the windows that it owns, as positions in the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OwnedWindows {
-    /// Place of the anchor.
+    /// Position of the anchor.
     pub at: u64,
     pub hash: u64,
-    /// The first window it owns.
+    /// Position of the first window that the anchor owns.
     pub low: u64,
-    /// The last window it owns.
+    /// Position of the last window that the anchor owns.
     pub high: u64,
 }
 
-/// Assigns each window to the leftmost of its pieces with the least hash. Pieces come in text order; some may be left out, as long as each
-/// window has one that is not greater than all those left out of it.
+/// Assigns each window to the leftmost of its pieces with the smallest hash. Pieces must come in text order. Pieces may be omitted if each
+/// window has a piece that is not greater than all its omitted ones.
 ///
-/// It never holds more than `w` pieces; in ordinary text a handful.
+/// Stores at most `w` pieces; in ordinary text only a few.
 pub(super) struct Owners {
     /// Number of pieces in a window.
     w: u64,
     /// Pieces that may still be a minimum, with non-decreasing hashes. Those before `head` are finished.
     queue: Vec<(u64, u64)>,
     head: usize,
-    /// The first window that has no owner yet.
+    /// The first window without an owner.
     next: u64,
 }
 
-/// Number of finished pieces that are kept in the queue, so that they need not be removed one by one.
+/// Maximum number of finished pieces in the queue, which are removed together.
 const MAX_FINISHED: usize = 1024;
 
 impl Owners {
@@ -34,18 +34,18 @@ impl Owners {
         Self { w: w as u64, queue: Vec::new(), head: 0, next: 0 }
     }
 
-    /// Starts another document, or continues the same one at this window, of which all pieces are still to come.
+    /// Starts another document, or continues the same one at this window, whose pieces must all follow.
     pub(super) fn start_at(&mut self, window: u64) {
         self.queue.clear();
         (self.head, self.next) = (0, window);
     }
 
-    /// Returns the first window that has no owner yet.
+    /// Returns the first window without an owner.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Takes the next piece; the windows that this settles are added to `owned`.
+    /// Adds the next piece. Appends windows whose owner is then known to `owned`.
     #[inline]
     pub(super) fn push(&mut self, at: u64, hash: u64, owned: &mut Vec<OwnedWindows>) {
         // Windows before `bound` do not include the piece.
@@ -84,7 +84,7 @@ impl Owners {
         }
     }
 
-    /// Drops pieces that are before `bound`.
+    /// Drops pieces before `bound`.
     #[inline]
     fn pass(&mut self, bound: u64, owned: &mut Vec<OwnedWindows>) {
         while let Some(&(at, hash)) = self.queue.get(self.head) {

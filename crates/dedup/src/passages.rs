@@ -1,9 +1,9 @@
-//! The passages that are repeated most, for display.
+//! The most frequent passages, for display.
 
-/// A passage and how often it occurs.
+/// A passage and its number of occurrences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Position of one of its places.
+    /// Position of one of its occurrences.
     pub at: u64,
     /// Length in bytes.
     pub len: u64,
@@ -12,19 +12,19 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// Returns the bytes in all its places but one.
+    /// Returns the number of bytes of all its occurrences except one.
     pub fn weight(&self) -> u64 {
         self.len.saturating_mul(self.count.saturating_sub(1))
     }
 }
 
-/// Pieces that are kept; those of one passage are joined by [`Passages::heaviest`].
+/// Maximum number of stored pieces. Pieces of one passage are joined by [`Passages::heaviest`].
 const MAX_KEPT_PIECES: usize = 1024;
 
-/// Pieces of other passages that may be between two pieces of one.
+/// Maximum number of pieces of other passages between two pieces of one passage.
 const NEIGHBOURS: usize = 8;
 
-/// Collects passages and keeps those with the greatest weight.
+/// Collects passages and stores those with the greatest weight.
 #[derive(Clone, Debug, Default)]
 pub struct Passages {
     kept: Vec<Passage>,
@@ -64,7 +64,7 @@ impl Passages {
         self.least = self.kept.last().map_or(0, Passage::weight);
     }
 
-    /// Returns the `most` heaviest passages, heaviest first. Overlapping pieces with about the same count are one passage.
+    /// Returns at most `most` passages, heaviest first. Overlapping pieces with similar counts form one passage.
     pub fn heaviest(&self, most: usize) -> Vec<Passage> {
         let mut pieces = self.kept.clone();
         pieces.sort_unstable_by_key(|passage| (passage.at, passage.len));
@@ -84,8 +84,8 @@ impl Passages {
         joined
     }
 
-    /// Like [`heaviest`](Self::heaviest), for display: passages shorter than `least` are the periods of text that repeats itself, and of
-    /// those of one length only the heaviest is shown.
+    /// Like [`heaviest`](Self::heaviest), for display. Passages shorter than `least` are the periods of periodic text; of those with the
+    /// same length, only the heaviest is shown.
     pub fn shown(&self, most: usize, least: u64) -> Vec<Passage> {
         let mut periods = Vec::new();
         let mut shown = self.heaviest(usize::MAX);
@@ -101,7 +101,7 @@ impl Passages {
     }
 }
 
-/// Whether two counts may be those of one passage: they differ by at most a fifth of the larger one.
+/// Whether two counts may belong to the same passage: they differ by at most a fifth of the larger one.
 fn are_alike(a: u64, b: u64) -> bool {
     a.abs_diff(b) <= a.max(b) / 5
 }

@@ -1,9 +1,9 @@
-//! Runs and periodic text: what repeats with a shift needs no anchors.
+//! Runs and periodic text: text that repeats with a shift needs no anchors.
 
 use super::bytes::common_prefix;
 use super::walk::Tail;
 
-/// Tracks a stretch of text that equals the text `period` bytes earlier. Each byte is compared once, as long as the shift stays the same.
+/// Tracks a range of text that equals the text `period` bytes earlier. Compares each byte only once while the period is unchanged.
 #[derive(Default)]
 pub(super) struct Shift {
     period: u64,
@@ -15,7 +15,7 @@ pub(super) struct Shift {
 }
 
 impl Shift {
-    /// Whether bytes `[low, end)` equal those `period` bytes earlier, in the same document. All of them have been read.
+    /// Whether bytes `[low, end)` equal those `period` bytes earlier in the same document. All of them must have been read.
     pub(super) fn is_periodic(&mut self, tail: &Tail, period: u64, low: u64, end: u64) -> bool {
         if !tail.has_kept(low, period) {
             return false;

@@ -1,10 +1,10 @@
-//! Turns anchors with equal keys into removable windows, by comparing bytes.
+//! Finds the removable windows of anchors with equal keys by comparing bytes.
 //!
-//! A group of contexts (an anchor with the text of all windows it owns) is compared with one of them, the pivot: how many bytes agree to
-//! the left and to the right of the anchor. That settles all windows that equal one of the pivot's. What remains of a context is beyond the
-//! first byte that differs, on the left or on the right, and can only equal windows of contexts that differ from the pivot at the same
-//! place, by the same byte. So contexts are split into smaller groups, which agree on more bytes each time, until each group has one
-//! member. No window is in two groups, so the work is bounded by the number of windows, and no hash is trusted.
+//! A group of contexts (an anchor with the text of all windows it owns) is compared with one of them, the pivot: the number of bytes that
+//! are equal to the left and to the right of the anchor. This determines all windows that equal one of the pivot's windows. The rest of a
+//! context, after the first byte that differs on the left or on the right, can only equal windows of contexts that differ from the pivot at
+//! the same position by the same byte. Contexts are therefore split into smaller groups with more equal bytes, until each group has one
+//! member. No window is in two groups, so the work is bounded by the number of windows, and the result does not depend on hashes.
 
 use super::anchor::{Anchor, Record};
 use super::class::{Classes, Part};
@@ -18,25 +18,26 @@ use super::{Rule, TextReader};
 use gristmill_core::{Cancel, Outcome};
 use prefetch_index::prefetch_index;
 
-/// From this depth on the pivot is taken from the middle, so that contexts which differ step by step from the first are halved.
+/// Depth from which on the pivot is the middle context, so that contexts that differ from the first step by step are halved.
 const MIDDLE_PIVOT_DEPTH: u32 = 3;
-/// Contexts whose text is prefetched ahead of the one that is compared.
+/// Number of contexts whose text is prefetched.
 const PREFETCH_DISTANCE: usize = 16;
-/// Nodes whose first entries are prefetched, and the number of entries for each; for the next node also the text of its entries.
+/// Number of nodes whose first entries are prefetched, and number of these entries. For the next node, the text of its entries is
+/// prefetched, too.
 const NODES: usize = 2;
 const FIRST: usize = 4;
-/// Bytes that are fetched together: a cache line.
+/// Size of a cache line, in bytes.
 const LINE: usize = 64;
-/// Maximum number of bytes on each side that are prefetched: after that the processor detects the sequential read itself.
+/// Maximum number of bytes that are prefetched on each side. Beyond that, the processor detects the sequential read itself.
 const MAX_PREFETCHED_BYTES: u32 = 1 << 10;
-/// From this many branches on, they are distributed into buckets before sorting.
+/// Number of branches from which on they are distributed into buckets before sorting.
 const MIN_BUCKETED_BRANCHES: usize = 1024;
-/// Buckets of branches.
+/// Number of buckets of branches.
 const BUCKETS: usize = 4096;
-/// Contexts between two checks for cancellation.
+/// Number of contexts between two checks for cancellation.
 const CANCEL_CHECK_EVERY: usize = 4096;
 
-/// Resolves partitions, one after the other, in any number; each holds all records of its keys.
+/// Resolves any number of partitions, one after the other. Each must have all records of its keys.
 pub struct Resolver {
     rule: Rule,
     passages: Passages,
@@ -53,24 +54,24 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns how the entry agrees with itself.
+    /// Returns the agreement of the entry with itself.
     fn own_agreement(&self, rule: &Rule) -> [Agreement; 2] {
         [self.far, (rule.min_length - u64::from(self.near)) as u32].map(|same| Agreement { same_bytes: same, byte: 0 })
     }
 }
 
-/// Contexts that may have equal windows; they are the last entries of [`ResolverBuffers::entries`].
+/// Contexts that may have equal windows. They are the last elements of [`ResolverBuffers::entries`].
 #[derive(Clone, Copy)]
 struct Node {
     start: usize,
-    /// Bytes on which all of them agree, as far as they extend.
+    /// Number of bytes on each side that are equal in all contexts, as far as they extend.
     left: u32,
     right: u32,
     depth: u32,
 }
 
 impl Node {
-    /// Prefetches the bytes of the context around `at` that are compared if it agrees with the pivot as far as the `last` one did, left and
+    /// Prefetches the bytes of the context at `at` that are compared if it agrees with the pivot as far as the `last` context, left and
     /// right.
     #[inline]
     fn fetch<T: TextReader + ?Sized>(&self, text: &T, at: u64, last: [u32; 2]) {
@@ -84,7 +85,7 @@ impl Node {
     }
 }
 
-/// How a context differs from the pivot: on the right or on the left, after how many bytes, by which byte.
+/// The difference between a context and the pivot: the side, the number of equal bytes, and the byte that differs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Branch {
     on_left: bool,
@@ -99,12 +100,12 @@ impl Branch {
     }
 }
 
-/// The rest of a context that differs from the pivot.
+/// The rest of a context after its difference from the pivot.
 #[derive(Clone, Copy)]
 struct BranchContext {
     branch: Branch,
     entry: Entry,
-    /// Bytes that agree with the pivot on the other side.
+    /// Number of bytes on the other side that equal those of the pivot.
     other: u32,
 }
 
@@ -118,23 +119,23 @@ struct ResolverBuffers {
     branches: Vec<BranchContext>,
     unsorted: Vec<BranchContext>,
     ends: Vec<usize>,
-    /// How each entry compared so far agrees with the pivot, left and right; filled only where repeats are cached.
+    /// The agreement of each compared entry with the pivot, left and right. Used only if repeats are cached.
     agreed: Vec<[Agreement; 2]>,
     classes: Classes,
     spares: [Vec<u8>; 2],
 }
 
 impl Resolver {
-    /// Returns a resolver for one rule.
+    /// Returns a resolver for a rule.
     pub fn new(rule: &Rule) -> Self {
         Self { rule: *rule, passages: Passages::default(), cells: Vec::new(), work: ResolverBuffers::default() }
     }
 
-    /// Compares all anchors of one partition, in any order, and clears `records`. What is removable is passed to `found`, in no order and
-    /// overlapping. Takes one or two bytes of memory for each record, and the size of the repeated ones once more.
+    /// Compares all anchors of one partition, in any order, and clears `records`. Passes removable ranges to `found`, in no particular
+    /// order and overlapping. Needs one or two bytes of memory per record, and the size of the repeated records again.
     ///
     /// # Errors
-    /// Those of `text` and `found`; text that is shorter than the records say; cancellation.
+    /// The errors of `text` and `found`; text that is shorter than the records require; cancellation.
     pub fn resolve<R, T, F>(&mut self, records: &mut Vec<R>, text: &T, found: &mut F, cancel: &Cancel) -> Outcome<()>
     where
         R: Record,
@@ -170,18 +171,18 @@ impl Resolver {
         Ok(())
     }
 
-    /// Adds a passage that was found by another path.
+    /// Adds a passage that was found by other code.
     pub(super) fn note(&mut self, passage: Passage) {
         self.passages.add(passage);
     }
 
-    /// Returns the most repeated passages so far.
+    /// Returns the most frequent passages so far.
     pub fn passages(&self) -> &Passages {
         &self.passages
     }
 }
 
-/// Settles a group of equal windows, one for each record: all but the first are removable.
+/// Processes a group of equal windows, one for each record: all but the first are removable.
 fn settle_tiny<R, F>(group: &[R], length: u64, found: &mut F) -> Outcome<()>
 where
     R: Record,
@@ -206,7 +207,7 @@ impl ResolverBuffers {
         self.nodes.push(Node { start: 0, left: 0, right: 0, depth: 0 });
     }
 
-    /// Prefetches what is read first of the nodes after this one: most have few entries, so nothing would be prefetched otherwise.
+    /// Prefetches the first data of the following nodes. Most nodes have few entries, so prefetching within a node is not enough.
     fn fetch_next<T: TextReader + ?Sized>(&self, node: &Node, text: &T) {
         let mut end = node.start;
         for (number, next) in self.nodes.iter().rev().take(NODES).enumerate() {
@@ -221,7 +222,7 @@ impl ResolverBuffers {
         }
     }
 
-    /// Settles all windows that equal one of the pivot's, and makes groups of the others.
+    /// Processes all windows that equal one of the pivot's windows, and groups the others.
     fn compare<T, F>(
         &mut self,
         node: Node,
@@ -244,11 +245,11 @@ impl ResolverBuffers {
         let [spare, other_spare] = &mut self.spares;
         let (mut spare, mut pivot_text) = (Some(spare), None);
         let known = text.match_cache();
-        // After the pivot, each repeated window is removable where nothing is counted.
+        // If nothing is counted, each repeated window after the pivot is removable.
         let at_once = rule.is_plain() && chosen == 0;
         let mut common = Passage { at: 0, len: 0, count: 1 };
         let (mut near, mut far) = (pivot.near, pivot.far);
-        // How far the last context agreed: the next one is likely to agree as far.
+        // The agreement of the previous context; the next one is likely to agree as far.
         let mut last = [0; 2];
         self.parts.clear();
         self.branches.clear();
@@ -298,7 +299,7 @@ impl ResolverBuffers {
                 self.agreed.push(sides);
             }
             let [left, right] = sides;
-            // A window at a distance needs that many bytes to the left, and the rest of its length to the right.
+            // A window at a distance needs this number of bytes on the left, and the rest of its length on the right.
             let least = (rule.min_length - u64::from(right.same_bytes)) as u32;
             let most = left.same_bytes;
             if least <= most {
@@ -340,7 +341,7 @@ impl ResolverBuffers {
         self.members.get(entry.member as usize).map_or(0, |part| part.at)
     }
 
-    /// Groups contexts that differ from the pivot in the same way, to be compared with each other.
+    /// Groups contexts that differ from the pivot in the same way, for comparison with each other.
     fn branch(&mut self, node: Node) {
         self.group_branches();
         for alike in self.branches.chunk_by(|a, b| a.branch == b.branch) {
@@ -352,7 +353,7 @@ impl ResolverBuffers {
             let depth = node.depth + 1;
             let start = self.entries.len();
             self.entries.extend(alike.iter().map(|one| one.entry));
-            // All agree with the pivot this far on the other side, and so with each other.
+            // All agree with the pivot to this extent on the other side, and therefore with each other.
             let other = alike.iter().map(|one| one.other).min().unwrap_or_default();
             self.nodes.push(match branch.on_left {
                 true => Node { start, left: branch.distance + 1, right: node.right.max(other), depth },
@@ -363,38 +364,38 @@ impl ResolverBuffers {
 }
 
 impl ResolverBuffers {
-    /// Groups equal branches, each with its members in order.
+    /// Groups equal branches, with the members of each in order.
     fn group_branches(&mut self) {
         let key = |one: &BranchContext| (one.branch, one.entry.member);
         if self.branches.len() < MIN_BUCKETED_BRANCHES {
             self.branches.sort_unstable_by_key(key);
             return;
         }
-        // If there are many, most are equal, and members are already in order: sorting a bucket is then fast.
+        // Among many branches, most are equal, and their members are already in order, so sorting a bucket is fast.
         let bucket = |one: &BranchContext| (filter::spread(one.branch.number()) >> (64 - BUCKETS.ilog2())) as usize;
         let Self { branches, unsorted, ends, .. } = self;
         distribute_and_sort(branches, unsorted, ends, BUCKETS, bucket, key);
     }
 }
 
-/// Returns the entries that enter the prefetch window with entry `number`; the window ends `reach` entries after it.
+/// Returns the entries that enter the prefetch window at entry `number`. The window ends `reach` entries later.
 fn ahead(entries: &[Entry], number: usize, reach: usize) -> &[Entry] {
     let from = if number == 0 { 1 } else { number + reach };
     entries.get(from..entries.len().min(number + reach + 1)).unwrap_or_default()
 }
 
-/// Contexts of which some have been compared with the pivot.
+/// Contexts, some of which have been compared with the pivot.
 struct Group<'a> {
     members: &'a [Part],
     entries: &'a [Entry],
-    /// Of the first entries, one for each that was compared.
+    /// The agreement of each entry compared so far.
     agreed: &'a [[Agreement; 2]],
     pivot: Entry,
     rule: &'a Rule,
 }
 
 impl Group<'_> {
-    /// Returns how the context at `at` agrees with the pivot, if that follows from the known repeats and from an earlier context.
+    /// Returns the agreement of the context at `at` with the pivot, if it follows from known repeats and from an earlier context.
     fn agrees(&self, at: u64, entry: Entry, known: &MatchCache) -> Option<[Agreement; 2]> {
         let place = |entry: &Entry| self.members.get(entry.member as usize).map_or(0, |part| part.at);
         known.around(at).find_map(|repeat| {

@@ -1,4 +1,4 @@
-//! Turns documents, in pieces, into anchors.
+//! Finds the anchors of documents, which are read in pieces.
 
 use super::interval::Interval;
 use super::owners::OwnedWindows;
@@ -8,15 +8,15 @@ use super::walk::{Bits, Visit, Walk, MAX_WINDOW_BYTES, PERIOD};
 use super::{Anchor, Passage, Rule, Sink};
 use gristmill_core::{Failure, Outcome};
 
-/// Finds the anchors of documents, one document after the other. Its memory is bounded by [`Scanner::memory`] for any document.
+/// Finds the anchors of documents, one document after the other. Its memory is limited by [`Scanner::memory`] for documents of any size.
 pub struct Scanner {
     walk: Walk,
-    /// Used in place of the walk where windows are short enough.
+    /// Replaces the walk if windows are short enough.
     tiny: Option<SmallWindows>,
     rest: AnchorOutput,
 }
 
-/// The stage after the choice of anchors.
+/// The stage after the selection of anchors.
 struct AnchorOutput {
     plain: bool,
     is_tiny: bool,
@@ -24,7 +24,7 @@ struct AnchorOutput {
     /// Position of the document's first byte.
     base: u64,
     recent_anchors: AnchorRing,
-    /// The period in bytes with which the last windows repeated; 0 if they did not.
+    /// Period with which the previous windows repeat, in bytes; 0 if they do not.
     period: u64,
     shift: Shift,
     /// A removable range that may still be extended.
@@ -40,7 +40,7 @@ struct OpenRange {
 }
 
 impl OpenRange {
-    /// Returns the passage that repeats there: one period, or if that does not occur a second time, the part that does.
+    /// Returns the passage that repeats in the range: one period, or if the period does not occur twice, the part that does.
     fn passage(&self, min_length: u64) -> Passage {
         let Interval { start, end, first } = self.found;
         let is_periodic = end - start > self.period + min_length;
@@ -51,21 +51,20 @@ impl OpenRange {
     }
 }
 
-/// Anchors that are remembered: text whose period is longer than a window has several in each period.
+/// Number of stored anchors. Text whose period is longer than a window has several anchors per period.
 const RECENT_ANCHORS: usize = 8;
-/// The window length in bytes from which on they are remembered; with shorter windows there are too many anchors to compare more than the
-/// last.
+/// Minimum window length at which they are stored, in bytes. Shorter windows have too many anchors to compare more than the last one.
 const FEW_ANCHORS: u64 = 32;
 
-/// The last anchors, keys and places, in a ring.
+/// The keys and positions of the last anchors, in a ring buffer.
 #[derive(Default)]
 struct AnchorRing {
     ring: [(u64, u64); RECENT_ANCHORS],
-    /// Anchors of this document so far.
+    /// Number of anchors of this document so far.
     count: usize,
-    /// How many of them are compared.
+    /// Number of them that are compared.
     most: usize,
-    /// The longest period, in bytes.
+    /// Maximum period, in bytes.
     longest: u64,
 }
 
@@ -76,7 +75,7 @@ impl AnchorRing {
         Self { most: if is_far { RECENT_ANCHORS } else { 1 }, longest, ..Self::default() }
     }
 
-    /// Adds an anchor and returns the distance in bytes to the last one with the same key, 0 if there is none.
+    /// Adds an anchor. Returns the distance in bytes to the last anchor with the same key, or 0 if there is none.
     #[inline]
     fn replace(&mut self, key: u64, at: u64) -> u64 {
         let known = self.count.min(self.most);
@@ -91,7 +90,7 @@ impl AnchorRing {
     }
 }
 
-/// The output stage with the sink that it fills.
+/// The output stage, and the sink to which it writes.
 struct AnchorStage<'a, S: ?Sized> {
     rest: &'a mut AnchorOutput,
     sink: &'a mut S,
@@ -106,14 +105,14 @@ impl<S: Sink + ?Sized> Visit for AnchorStage<'_, S> {
         self.rest.period
     }
     fn passed(&mut self, from: u64, to: u64, period: u64) -> Outcome<()> {
-        // Earlier anchors are too far away now.
+        // Earlier anchors are now too far away.
         self.rest.recent_anchors.count = 0;
         self.rest.record((from, to - 1), period, self.sink)
     }
 }
 
 impl Scanner {
-    /// Returns a scanner for one rule.
+    /// Returns a scanner for a rule.
     pub fn new(rule: &Rule) -> Self {
         Self::with_bits(rule, Bits::ALL)
     }
@@ -133,14 +132,14 @@ impl Scanner {
         Self { walk: Walk::new(rule, bits), tiny: rule.is_tiny().then(|| SmallWindows::new(rule)), rest }
     }
 
-    /// Returns the most memory that a scanner takes, in bytes: a small multiple of the window length. Documents that are known to be
-    /// shorter than a window need not be scanned.
+    /// Returns the maximum memory of a scanner in bytes: a small multiple of the window length. Documents known to be shorter than a window
+    /// need not be scanned.
     pub fn memory(rule: &Rule) -> u64 {
         Walk::memory(rule)
     }
 
-    /// Starts a document; `base` is the position of its first byte of text, one after its 0xFF. Positions may count from the start of a
-    /// file and be moved later ([`Record::moved`](super::Record::moved)).
+    /// Starts a document; `base` is the position of its first byte of text, one after its 0xFF. Positions may be relative to a file and be
+    /// moved later ([`Record::moved`](super::Record::moved)).
     pub fn start_document(&mut self, base: u64) {
         self.walk.start();
         self.tiny.iter_mut().for_each(SmallWindows::start);
@@ -150,7 +149,7 @@ impl Scanner {
         rest.shift = Shift::default();
     }
 
-    /// Takes the next bytes of the document, any number of them. They must not include 0xFF.
+    /// Reads any number of further bytes of the document, which must not contain 0xFF.
     pub fn push<S: Sink + ?Sized>(&mut self, piece: &[u8], sink: &mut S) -> Outcome<()> {
         let rest = &mut self.rest;
         match &mut self.tiny {
@@ -188,7 +187,7 @@ impl AnchorOutput {
             period: 0,
         };
         let period = self.recent_anchors.replace(key, owned.at);
-        // All its windows repeat those one period earlier, and those have an anchor.
+        // All its windows equal those one period earlier, which have an anchor.
         let repeats =
             period > 0 && self.shift.is_periodic(walk.tail(), period, owned.low, owned.high + self.min_length);
         self.period = if repeats && self.plain { period } else { 0 };
@@ -229,7 +228,7 @@ impl AnchorOutput {
         sink.interval(done.found)
     }
 
-    /// Adds an anchor to the run of the previous one, if it is a further copy of it.
+    /// Adds an anchor to the run of the previous one if it is another copy of it.
     fn extend_run<S: Sink + ?Sized>(&mut self, anchor: Anchor, period: u64, sink: &mut S) -> Outcome<()> {
         if let Some(held) = &mut self.pending {
             let same = period > 0 && (held.near, held.far) == (anchor.near, anchor.far);

@@ -1,43 +1,43 @@
-//! Windows of one to three bytes, for a rule under which nothing is counted: each is a number, and its key is unique.
+//! Windows of one to three bytes, for rules that do not count: each window is a number with a unique key.
 //!
-//! There are many more windows than different ones, so recent ones are remembered, and repeats of these leave no record.
+//! There are many more windows than distinct windows, so recent ones are stored, and their repeats need no records.
 
 use super::window_hash::mix;
 use super::Rule;
 
-/// The longest window that is a number, in bytes.
+/// Maximum length of a window that is represented by a number, in bytes.
 const MAX_WINDOW_BYTES: u64 = 3;
-/// Windows that are remembered, as a binary logarithm: half a MiB.
+/// Number of stored windows, as a binary logarithm. They take half a MiB.
 const LOG2_REMEMBERED: u32 = 15;
 
 impl Rule {
-    /// Whether windows are so short that equal keys mean equal windows.
+    /// Whether windows are so short that equal keys imply equal windows.
     pub(super) fn is_tiny(&self) -> bool {
         self.is_plain() && self.min_length <= MAX_WINDOW_BYTES
     }
 }
 
-/// Whether a window is known to repeat.
+/// Whether a window is known to be a repeat.
 pub(super) enum WindowState {
-    /// It occurred before, at this position.
+    /// The window occurred earlier, at this position.
     Before(u64),
-    /// It may be new; its key.
+    /// The window may be new; its key.
     Perhaps(u64),
 }
 
-/// Reads the windows of one rule, one document after the other.
+/// Reads the windows of documents for one rule.
 pub(super) struct SmallWindows {
     length: u64,
     mask: u64,
-    /// The last bytes read, as a number.
+    /// The last bytes, as a number.
     value: u64,
-    /// Bytes of the document so far.
+    /// Number of bytes of the document so far.
     read: u64,
     /// Recent windows and their positions, indexed by key.
     recent: Vec<(u64, u64)>,
 }
 
-/// The position in an empty slot.
+/// The position in an unused slot.
 const NO_POSITION: u64 = u64::MAX;
 
 impl SmallWindows {
@@ -51,12 +51,12 @@ impl SmallWindows {
         (self.value, self.read) = (0, 0);
     }
 
-    /// Returns the bytes of the document so far.
+    /// Returns the number of bytes of the document so far.
     pub(super) fn read(&self) -> u64 {
         self.read
     }
 
-    /// Takes a byte of the document whose text begins at `base`. Returns the start of the window that ends with this byte, and its state.
+    /// Adds a byte of the document whose text starts at `base`. Returns the start of the window that ends with this byte, and its state.
     #[inline]
     pub(super) fn push(&mut self, byte: u8, base: u64) -> Option<(u64, WindowState)> {
         self.value = (self.value << 8 | u64::from(byte)) & self.mask;

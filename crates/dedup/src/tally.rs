@@ -1,11 +1,11 @@
-//! Extrapolates from sampled windows to all of them, with the error of the result.
+//! Extrapolates from sampled windows to all windows, with an estimate of the error.
 
 use super::growth::AddedShare;
 
-/// Groups of keys whose results are compared to measure the random error.
+/// Number of groups of keys whose results are compared to measure the random error.
 pub(super) const GROUPS: u64 = 16;
 
-/// Position, the group of its key, and whether no window between it and the start of its document belongs to another anchor.
+/// Position of a window, the group of its key, and whether all windows before it in its document belong to the same anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WindowPosition(u64);
 
@@ -26,23 +26,23 @@ impl WindowPosition {
     }
 }
 
-/// A place of a window.
+/// An occurrence of a window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowSample {
     pub(super) place: WindowPosition,
-    /// Whether the window there is removable, by what was seen.
+    /// Whether the window is removable according to the text that was read.
     pub(super) is_removable: bool,
-    /// The extrapolated addition.
+    /// The addition from extrapolation to text that was not read.
     pub(super) grown: AddedShare,
 }
 
-/// Returns the tally of each group; samples come in the order of their places.
+/// Returns the tally of each group. Samples must be sorted by position.
 pub(super) fn tallies(window_samples: &[WindowSample], apart: u64) -> [Tally; GROUPS as usize] {
     let mut groups = [Tally::default(); GROUPS as usize];
     let mut before: Option<&WindowSample> = None;
     for one in window_samples {
         let earlier = before.replace(one).filter(|earlier| {
-            // Samples of one anchor; samples of two anchors may be as near, and carry the same information.
+            // Only samples of the same anchor are compared. Samples of two anchors may be as close, and carry the same information.
             one.place.at() - earlier.place.at() <= apart && earlier.place.group() == one.place.group()
         });
         if let Some(tally) = groups.get_mut(one.place.group()) {
@@ -52,8 +52,8 @@ pub(super) fn tallies(window_samples: &[WindowSample], apart: u64) -> [Tally; GR
     groups
 }
 
-/// Windows, places at which a range may start, seen from both sides, and beginnings of documents: either all of them, or those that are
-/// removable or where ranges start.
+/// Number of windows, of positions at which a range may start (seen from both sides), and of starts of documents: either all of them, or
+/// only removable ones and starts of ranges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) windows: f64,
@@ -75,9 +75,9 @@ impl Counts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     all: Counts,
-    /// By what was seen.
+    /// Counts according to the text that was read.
     pub(super) found: Counts,
-    /// The extrapolated addition.
+    /// The addition from extrapolation to text that was not read.
     pub(super) grown: Counts,
 }
 
@@ -88,7 +88,7 @@ impl Tally {
         self.grown = self.grown.sum(&other.grown);
     }
 
-    /// Adds a place, and the one before it if the two show where ranges start.
+    /// Adds an occurrence, and the previous one if both together show where ranges start.
     fn note(&mut self, one: &WindowSample, before: Option<&WindowSample>) {
         let (found, grown) = (f64::from(u8::from(one.is_removable)), f64::from(one.grown.removable));
         self.all.windows += 1.0;
@@ -101,7 +101,7 @@ impl Tally {
         } else if let Some(before) = before {
             self.all.places += (one.place.at() - before.place.at()) as f64;
             self.found.places += f64::from(u8::from(one.is_removable && !before.is_removable));
-            // Both are removable where the rarer one is.
+            // Both windows are removable wherever the less frequent one is.
             let is_rarer = before.grown.range_count < one.grown.range_count;
             self.grown.places += if is_rarer { grown - f64::from(before.grown.removable) } else { 0.0 };
         }
@@ -117,7 +117,7 @@ pub(super) struct SampledText {
 }
 
 impl SampledText {
-    /// Returns the bytes that are removable by these counts.
+    /// Returns the number of removable bytes for these counts.
     fn removable(&self, of: &Counts, all: &Counts) -> f64 {
         let share = |some: f64, all: f64| if all == 0.0 { 0.0 } else { some / all };
         let ranges = share(of.places, all.places) * (self.windows - self.documents).max(0.0)
@@ -125,7 +125,7 @@ impl SampledText {
         share(of.windows, all.windows) * self.windows + ranges * (self.length - 1) as f64
     }
 
-    /// Returns the estimate from all groups together, and its error: the spread of the estimates from each group alone.
+    /// Returns the estimate from all groups together, and its error: the deviation of the estimates from separate groups.
     pub(super) fn estimate(&self, groups: &[Tally], of: fn(&Tally) -> Counts) -> (f64, f64) {
         let mut all = Tally::default();
         groups.iter().for_each(|group| all.add(group));

@@ -1,6 +1,6 @@
-//! Turns a document, in pieces, into anchors and the windows they own, with the text around them.
+//! Finds the anchors of a document that is read in pieces, the windows they own, and the text around them.
 //!
-//! Text that keeps repeating itself is passed over without hashing it, where the visitor can handle that.
+//! Text that repeats itself is skipped without hashing if the visitor supports it.
 
 use super::bytes::common_prefix;
 use super::grams::{self, Candidates, Grams, GRAM};
@@ -10,29 +10,29 @@ use super::Rule;
 use gristmill_core::Outcome;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The longest window whose distances fit into a record, in bytes. For longer windows, documents are read to their end and have no windows.
+/// Maximum window length whose distances fit into a record, in bytes. For longer windows, documents are read but have no windows.
 pub(super) const MAX_WINDOW_BYTES: u64 = u32::MAX as u64;
-/// The longest piece that is hashed, in bytes.
+/// Maximum length of a hashed piece, in bytes.
 const MAX_PIECE_BYTES: u64 = 64;
-/// Windows shorter than this are themselves the piece, so that each has its own key.
+/// Windows shorter than this, in bytes, are pieces themselves, so that each has its own key.
 const SMALL_WINDOW_BYTES: u64 = 16;
-/// From this piece length on, the hash of a piece has enough bits to be its key.
+/// Piece length from which on the hash of a piece has enough bits to be its key.
 const ENOUGH_BITS: usize = 48;
-/// Windows of text that are kept before the last hashed byte: for all windows that are owned, the distance to anchors before them
+/// Number of windows of text that are stored before the last hashed byte: for all windows that are owned, the distance to earlier anchors
 /// ([`PERIOD`]), and gaps.
 const WINDOWS_BEFORE_HASH: usize = 4 + PERIOD;
-/// Longest period that is searched for, in windows.
+/// Maximum period that is detected, in windows.
 pub(super) const PERIOD: usize = 2;
-/// Bytes of text that accumulate before those in front are dropped: the minimum, and the divisor for the share of what is kept.
+/// Number of bytes that accumulate before the oldest ones are dropped: a minimum, and the divisor of the stored length.
 const SLACK_BYTES: u64 = 1 << 16;
 const SLACK_DIVISOR: u64 = 4;
 
-/// Number of bits that hashes keep: all, except in tests.
+/// Number of significant bits of hashes: all, except in tests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits {
-    /// Bits of the hash that chooses anchors.
+    /// Number of significant bits of the hash that selects anchors.
     pub order: u32,
-    /// Bits of keys.
+    /// Number of significant bits of keys.
     pub key: u32,
 }
 
@@ -43,25 +43,25 @@ impl Bits {
 /// The last bytes of a document.
 pub(super) struct Tail {
     bytes: Vec<u8>,
-    /// Place of the first of them.
+    /// Position of the first of these bytes.
     base: u64,
 }
 
 impl Tail {
-    /// Returns bytes `[from, to)` of the document; fewer if some have been dropped.
+    /// Returns bytes `[from, to)` of the document; fewer if some were dropped.
     #[inline]
     pub(super) fn get(&self, from: u64, to: u64) -> &[u8] {
         let place = |at: u64| (at.saturating_sub(self.base) as usize).min(self.bytes.len());
         &self.bytes[place(from)..place(to).max(place(from))]
     }
 
-    /// Whether the byte `period` bytes before the one at `at` is still kept.
+    /// Whether the byte `period` bytes before `at` is still stored.
     #[inline]
     pub(super) fn has_kept(&self, at: u64, period: u64) -> bool {
         at >= self.base.saturating_add(period)
     }
 
-    /// Drops bytes in front once there are many more than `kept`.
+    /// Drops the oldest bytes once there are many more than `kept`.
     fn make_room(&mut self, kept: usize) {
         let slack = (kept as u64 / SLACK_DIVISOR).max(SLACK_BYTES) as usize;
         if self.bytes.len() > kept + slack {
@@ -71,60 +71,60 @@ impl Tail {
         }
     }
 
-    /// Returns the place after the last byte.
+    /// Returns the position after the last byte.
     pub(super) fn end(&self) -> u64 {
         self.base + self.bytes.len() as u64
     }
 }
 
-/// Receives what a walk finds.
+/// Receives the results of a walk.
 pub(super) trait Visit {
-    /// Receives an anchor with its windows, in order; together with the windows passed over, each window is reported once.
+    /// Receives an anchor with its windows, in order. Each window is reported exactly once, either here or in [`passed`](Self::passed).
     fn owned(&mut self, walk: &Walk, owned: &OwnedWindows) -> Outcome<()>;
-    /// Returns the period in bytes with which all of the last windows repeated; 0 if they did not, or nothing is to be passed over.
+    /// Returns the period with which the previous windows repeat, in bytes; 0 if they do not, or if nothing may be skipped.
     fn period(&self) -> u64;
-    /// Receives windows `[from, to)` that equal those `period` bytes before each of them.
+    /// Receives skipped windows `[from, to)`, which equal those `period` bytes earlier.
     fn passed(&mut self, from: u64, to: u64, period: u64) -> Outcome<()>;
 }
 
-/// Text that is passed over.
+/// Text that is being skipped.
 #[derive(Clone, Copy)]
 struct SkippedText {
     period: u64,
-    /// The text before this place equals the text `period` bytes earlier.
+    /// The text before this position equals the text `period` bytes earlier.
     known: u64,
 }
 
-/// Reads one document after the other. Its memory is a small multiple of the window length, for any document.
+/// Reads one document after the other. Its memory is a small multiple of the window length, for documents of any size.
 pub(super) struct Walk {
     chooser: Chooser,
     found: Box<(CandidateBlock, Candidates)>,
     tail: Tail,
     skipped: Option<SkippedText>,
-    /// Bytes of a window; 0 if they are more than [`MAX_WINDOW_BYTES`].
+    /// Length of a window in bytes; 0 if it exceeds [`MAX_WINDOW_BYTES`].
     window: u64,
-    /// Bytes that are kept, see [`WINDOWS_BEFORE_HASH`].
+    /// Number of bytes that are stored, see [`WINDOWS_BEFORE_HASH`].
     kept: usize,
     key_bits: u32,
 }
 
-/// The hashes, and the windows that they settle.
+/// Computes the hashes, and the windows whose owners are known.
 struct Chooser {
     hasher: WindowHash,
-    /// Used where windows are long.
+    /// Finds candidates by their first bytes; set if windows are long.
     grams: Option<Grams>,
-    /// Bits of hashes that are significant.
+    /// The significant bits of hashes.
     mask: u64,
     owners: Owners,
     owned: Vec<OwnedWindows>,
     k: usize,
     w: u64,
     hash: u64,
-    /// Where hashing began; where windows are long, the first piece that was not hashed.
+    /// The position where hashing started; for long windows, the first piece that was not hashed.
     first: u64,
-    /// The place after the last candidate.
+    /// The position after the last candidate.
     candidate: u64,
-    /// The place after the last piece that was passed to the owners.
+    /// The position after the last piece that was passed to the owners.
     known: u64,
 }
 
@@ -159,7 +159,7 @@ impl Walk {
 
     pub(super) fn memory(rule: &Rule) -> u64 {
         let window = Some(rule.min_length).filter(|length| *length <= MAX_WINDOW_BYTES).unwrap_or(0);
-        // The text, and in runs a piece of 16 bytes for each byte of the window; a vector may allocate twice as much.
+        // The text, and in runs a piece of 16 bytes for each byte of the window; a vector may allocate twice its length.
         let text = WINDOWS_BEFORE_HASH as u64 * window
             + BLOCK_WINDOWS as u64
             + (WINDOWS_BEFORE_HASH as u64 * window / SLACK_DIVISOR).max(SLACK_BYTES);
@@ -178,7 +178,7 @@ impl Walk {
         key >> (64 - self.key_bits) << (64 - self.key_bits)
     }
 
-    /// Returns the text that was read last.
+    /// Returns the most recently read text.
     pub(super) fn tail(&self) -> &Tail {
         &self.tail
     }
@@ -190,7 +190,7 @@ impl Walk {
         self.tail.base = 0;
     }
 
-    /// Reads more of the document; `visit` receives what is settled, in order.
+    /// Reads more of the document. Passes windows whose owners are known to `visit`, in order.
     pub(super) fn push<V: Visit>(&mut self, piece: &[u8], visit: &mut V) -> Outcome<()> {
         for block in piece.chunks(BLOCK_WINDOWS) {
             if self.window == 0 {
@@ -201,7 +201,7 @@ impl Walk {
             let before = self.tail.end();
             self.tail.bytes.extend_from_slice(block);
             match self.pass(visit)? {
-                // What is not passed over is more than a block now: it starts with a window that could not be passed over.
+                // More than a block must now be hashed: it starts with a window that could not be skipped.
                 Some(from) => self.scan(from, visit)?,
                 None if self.skipped.is_none() => self.scan(before, visit)?,
                 None => {}
@@ -220,8 +220,8 @@ impl Walk {
         self.report_owned(visit)
     }
 
-    /// Passes over the new text that repeats the text one period earlier. Returns `None` if all of it does, or if nothing is passed over;
-    /// otherwise the place at which hashing starts again.
+    /// Skips new text that repeats the text one period earlier. Returns `None` if all of it does, or if nothing may be skipped; otherwise
+    /// the position at which hashing starts again.
     fn pass<V: Visit>(&mut self, visit: &mut V) -> Outcome<Option<u64>> {
         let next = self.chooser.owners.next();
         let passing = match (self.skipped, visit.period()) {
@@ -234,7 +234,7 @@ impl Walk {
         let end = self.tail.end();
         let same = common_prefix(self.tail.get(known, end), self.tail.get(known - period, end - period)) as u64;
         let known = known + same;
-        // The first window that includes a byte which does not repeat, or was not read yet.
+        // The first window with a byte that does not repeat or was not read yet.
         let open = (known + 1).saturating_sub(self.window).max(next);
         if open > next {
             visit.passed(next, open, period)?;
@@ -281,7 +281,7 @@ impl Chooser {
         let found = &mut found.0;
         let skip = self.k as u64 - 1;
         let mut at = from;
-        // No piece ends at the first bytes.
+        // No piece ends within the first bytes.
         if at < self.first + skip {
             let skip_end = to.min(self.first + skip);
             self.hash = tail.get(at, skip_end).iter().fold(self.hash, |hash, byte| self.hasher.next(hash, *byte));
@@ -298,7 +298,7 @@ impl Chooser {
         self.push_filler(tail, to.saturating_sub(skip));
     }
 
-    /// Scans the pieces that end at `to` or before.
+    /// Scans the pieces that end at `to` or earlier.
     fn scan_grams(&mut self, tail: &Tail, to: u64, found: &mut Candidates) {
         let (Some(grams), k) = (&self.grams, self.k as u64) else { return };
         let (first, until) = (self.first, (to + 1).saturating_sub(k).max(self.first));
@@ -306,7 +306,7 @@ impl Chooser {
             grams.scan(tail.get(first, until + GRAM as u64 - 1), found);
             for place in found.iter() {
                 let piece = first + u64::from(place);
-                // The highest bit is 0, so that the hash is less than that of a piece that is no candidate.
+                // The highest bit is 0, so the hash is less than that of a piece that is not a candidate.
                 let hash = grams::order(tail.get(piece, piece + k)) >> 1 & self.mask;
                 self.push_filler(tail, piece);
                 self.owners.push(piece, hash, &mut self.owned);
@@ -317,7 +317,7 @@ impl Chooser {
         self.push_filler(tail, until);
     }
 
-    /// Passes all pieces of a window to the owners where a whole window before `until` has no candidate.
+    /// Passes all pieces of a window to the owners if a whole window before `until` has no candidate.
     #[inline]
     fn push_filler(&mut self, tail: &Tail, until: u64) {
         if until >= self.candidate + self.w {

@@ -1,33 +1,33 @@
-//! Estimates how much of all of the text is removable, from how often the windows of a part of it were seen.
+//! Estimates the removable share of the whole text from the number of ranges in which windows of a part of it were seen.
 //!
-//! A window in `m` stretches of the text is seen in a number of them that follows a binomial distribution. Of all mixtures of such
-//! distributions the one under which the observed counts are most likely is used (nonparametric maximum likelihood, by expectation
-//! maximisation). It gives a result for any size of the part, unlike the series of [`super::growth`], and for every rule; but it is not
+//! If a window is in `m` ranges of the text, the number of ranges in which it is seen follows a binomial distribution. Of all mixtures of
+//! such distributions, the one with the maximum likelihood of the observed counts is used (nonparametric maximum likelihood, by expectation
+//! maximisation). Unlike the series of [`super::growth`], it gives a result for parts of any size and for every rule, but it is not
 //! unbiased.
 
 use super::Rule;
 use gristmill_core::dedup::Keep;
 
-/// Windows that were seen in at least this many stretches are not extrapolated.
+/// Windows seen in at least this many ranges are not extrapolated.
 const FREQUENT: usize = 24;
-/// Maximum number of steps of the search.
+/// Maximum number of iterations.
 const MAX_STEPS: usize = 4_000;
-/// Change of a step at which the search ends, relative to the total.
+/// Change in an iteration below which the search ends, relative to the total.
 const MIN_STEP_CHANGE: f64 = 1e-7;
-/// Ratio between neighbouring multiplicities of the mixture.
+/// Ratio between consecutive multiplicities of the mixture.
 const MULTIPLICITY_RATIO: f64 = 1.2;
 
-/// Counts of how often windows were seen.
+/// Counts of windows by the number of ranges in which they were seen.
 #[derive(Debug)]
 pub(super) struct WindowCounts {
     /// The share of the text that was read, from 0 to 1.
     part: f64,
-    /// Number of windows at index `range_count - 1`, by the number of stretches in which they were seen.
+    /// Number of windows seen in a number of ranges; the index is that number minus one.
     windows: [f64; FREQUENT - 1],
-    /// The sum of the places of those windows, and the sum of the stretches they are in.
+    /// Number of occurrences of these windows, and number of ranges that contain them.
     places: f64,
     range_count: f64,
-    /// Places of windows that were seen more often.
+    /// Number of occurrences of windows that were seen in more ranges.
     frequent: f64,
 }
 
@@ -37,7 +37,7 @@ impl WindowCounts {
         Self { part, windows: [0.0; FREQUENT - 1], places: 0.0, range_count: 0.0, frequent: 0.0 }
     }
 
-    /// Adds a window with `places` places in `range_count` stretches.
+    /// Adds a window with `places` occurrences in `stretches` ranges.
     pub(super) fn add(&mut self, stretches: usize, places: usize) {
         match stretches.checked_sub(1).and_then(|more| self.windows.get_mut(more)) {
             Some(windows) => {
@@ -55,7 +55,7 @@ impl WindowCounts {
         if all == 0.0 {
             return 0.0;
         }
-        // Of windows that are several times in a stretch, more is removable.
+        // If windows occur several times in a range, more of them is removable.
         let each = self.places / self.range_count.max(1.0);
         let goes = |stretches: f64| match rule.keep {
             _ if stretches * each < rule.min_count as f64 => 0.0,
@@ -63,7 +63,7 @@ impl WindowCounts {
             Keep::None => stretches * each,
         };
         let mixture = self.mixture();
-        // The part of the mixture that is seen too rarely to be among the frequent windows.
+        // The part of the mixture that is seen too rarely to be frequent.
         let rare = |law: &RangeDistribution| law.mass * (law.p_unseen + law.chances.iter().sum::<f64>());
         let removable: f64 = mixture.iter().map(|law| rare(law) * goes(law.range_count)).sum();
         let places: f64 = mixture.iter().map(|law| rare(law) * law.range_count * each).sum();
@@ -71,7 +71,7 @@ impl WindowCounts {
         ((self.places * share + self.frequent) / all).clamp(0.0, 1.0)
     }
 
-    /// Returns the distributions with their masses.
+    /// Returns the distributions of the mixture with their masses.
     fn mixture(&self) -> Vec<RangeDistribution> {
         let most = self.windows.iter().rposition(|windows| *windows > 0.0).map_or(0, |at| at + 1);
         let seen = self.windows.get(..most).unwrap_or_default();
@@ -90,7 +90,7 @@ impl WindowCounts {
                 seen.iter().zip(&expected).map(|(seen, predicted)| seen / predicted.max(1e-300)).collect();
             let mut change = 0.0;
             for law in &mut laws {
-                // That no window was seen more often counts as well.
+                // That no window was seen in more ranges is also part of the likelihood.
                 let visible: f64 = law.chances.iter().sum();
                 let factor = law.chances.iter().zip(&ratios).map(|(chance, ratio)| chance * ratio).sum::<f64>();
                 let mass = law.mass * factor / visible.max(1e-300);
@@ -105,11 +105,11 @@ impl WindowCounts {
     }
 }
 
-/// Windows in `range_count` stretches of all of the text.
+/// The windows that are in `range_count` ranges of the whole text.
 #[derive(Debug)]
 struct RangeDistribution {
     range_count: f64,
-    /// The probability to be seen in no stretch, and in 1, 2 and so on.
+    /// The probabilities of being seen in no range, and in 1, 2, … ranges.
     p_unseen: f64,
     chances: Vec<f64>,
     mass: f64,
@@ -136,7 +136,7 @@ impl RangeDistribution {
 mod tests {
     use super::*;
 
-    /// Returns the expected counts for windows in the given numbers of stretches of the text.
+    /// Returns the expected counts for windows in the given numbers of ranges of the text.
     fn expected_counts(part: f64, windows: &[(usize, f64)]) -> WindowCounts {
         let mut unseen = WindowCounts::new(part);
         for (stretches, count) in windows {
@@ -174,7 +174,7 @@ mod tests {
                     };
                     let truth = windows.iter().map(|(times, count)| goes(*times) * count).sum::<f64>() / all;
                     let found = expected_counts(part, windows).removable(&rule(keep, min_count));
-                    // How often passages occur is estimated less accurately than whether they do.
+                    // The number of occurrences of a passage is estimated less accurately than whether it repeats.
                     let most = if min_count > 2 { 0.16 } else { 0.05 };
                     assert!((found - truth).abs() < most, "{part} {keep:?} {min_count} {windows:?}: {found} {truth}");
                 }

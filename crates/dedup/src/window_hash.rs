@@ -1,13 +1,13 @@
-//! The rolling hash that chooses anchors: one table look-up for each byte.
+//! The rolling hash that selects anchors: one table lookup per byte.
 //!
-//! `h = 2h + T[byte]`, where the table is shifted so far that a byte falls out at the top after `k` others. No byte ever has to be
+//! `h = 2h + T[byte]`, where the table is shifted so that a byte leaves the hash at the top after `k` further bytes. No byte must be
 //! subtracted.
 
-/// Bytes that are hashed in one call.
+/// Number of bytes that are hashed in one call.
 pub(super) const BLOCK_WINDOWS: usize = 4096;
-/// Windows of at least this many pieces have so few candidates that [grams](super::grams) find them faster.
+/// Number of pieces per window from which on candidates are so rare that [grams](super::grams) find them faster.
 pub(super) const SPARSE: usize = 160;
-/// Candidates in an average window: with this many, one window in some hundreds has none.
+/// Number of candidates in an average window. With this number, one window in some hundreds has none.
 pub(super) const CANDIDATES: u64 = 6;
 
 /// SplitMix64: mixes all bits.
@@ -18,10 +18,10 @@ pub(super) const fn mix(number: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The hash for pieces of `k` bytes, of which a window has `w`.
+/// The hash for pieces of `k` bytes. A window has `w` pieces.
 pub(super) struct WindowHash {
     table: [u64; 256],
-    /// A piece whose hash is not greater than this is a candidate.
+    /// A piece is a candidate if its hash is not greater than this.
     threshold: u64,
 }
 
@@ -37,12 +37,12 @@ impl CandidateBlock {
         Self { at: [0; BLOCK_WINDOWS], hash: [0; BLOCK_WINDOWS], len: 0 }
     }
 
-    /// Returns, for each candidate, the place of its last byte in the block and its hash.
+    /// Returns the position of the last byte in the block, and the hash, of each candidate.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.at.iter().copied().zip(self.hash.iter().copied()).take(self.len)
     }
 
-    /// Stores a candidate; if `is_one` is false, the next call overwrites it.
+    /// Stores a candidate. If `is_one` is `false`, the next call overwrites it.
     #[inline(always)]
     fn note(&mut self, at: usize, hash: u64, is_one: bool) {
         let slot = self.len % BLOCK_WINDOWS;
@@ -53,11 +53,11 @@ impl CandidateBlock {
 }
 
 impl WindowHash {
-    /// Returns the hash for `k` of 1 to 64. Hashes keep only their upper `bits`: fewer than 64 in tests, where they should collide.
+    /// Returns the hash for a `k` from 1 to 64. Only the upper `bits` of hashes are used: fewer than 64 in tests that need collisions.
     pub(super) fn new(k: usize, w: usize, bits: u32) -> Self {
         let mut table = [0; 256];
         for (byte, value) in (0u64..).zip(&mut table) {
-            // A byte may only affect the upper bits, so that no carry from the lower bits reaches them.
+            // A byte must affect only the upper bits, so that no carry from lower bits reaches them.
             *value = mix(byte) << (64 - k.clamp(1, 64)) >> (64 - bits) << (64 - bits);
         }
         let w = w as u64;
@@ -71,7 +71,7 @@ impl WindowHash {
         (hash << 1).wrapping_add(self.table[usize::from(byte)])
     }
 
-    /// Hashes at most [`BLOCK_WINDOWS`] bytes and stores the candidates; returns the hash at their end.
+    /// Hashes at most [`BLOCK_WINDOWS`] bytes and stores the candidates. Returns the hash at the end.
     pub(super) fn scan(&self, mut hash: u64, bytes: &[u8], found: &mut CandidateBlock) -> u64 {
         found.len = 0;
         for (place, byte) in bytes.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! What Gristmill does, below its front ends.
+//! The operations of Gristmill, independent of its front ends.
 //!
-//! The layers, from the top down; each imports only from layers below it: `operations` → `mount` → `browse` → `datasets` →
-//! `shard` → `tokens` → `job` → `engine`.
+//! Layers from top to bottom; each imports only from the layers below it: `operations` → `mount` → `browse` → `datasets` → `shard` →
+//! `tokens` → `job` → `engine`.
 
-// Tests make and damage files by hand.
+// Tests create and damage files directly.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod browse;

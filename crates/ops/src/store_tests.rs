@@ -1,5 +1,5 @@
-//! Golden cases in a store: the same plan gives the bytes that it gives on local files, which other tests compare with those of the
-//! reference programs.
+//! Runs golden cases in a store. The same plan must give the same bytes as with local files, which other tests compare with the reference
+//! programs.
 
 mod commands;
 mod prepared;
@@ -30,12 +30,12 @@ fn cases(kind: &str) -> Vec<PathBuf> {
     folders.filter(|path| exists(path.join("case.json"))).collect()
 }
 
-/// Returns all files below a folder or an address, by their relative names; without run folders.
+/// Returns all files below a folder or an address by relative name, except those of run folders.
 fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in Walk::new(root).into_iter().map(Result::unwrap) {
         let name = entry.path().strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-        // Tables of OLMo name the inputs by their paths.
+        // Tables of OLMo contain the paths of the inputs.
         if entry.kind().is_file() && !name.contains("gristmill/") && !name.ends_with(".csv.gz") {
             found.insert(name, gristmill_storage::files::read(entry.path()).unwrap());
         }
@@ -65,7 +65,7 @@ fn assert_same(stored: &BTreeMap<String, Vec<u8>>, local: &BTreeMap<String, Vec<
     }
 }
 
-/// Runs a plan on a folder and on its copy in the store, and compares what it writes.
+/// Runs a plan on a folder and on its copy in the store, and compares the outputs.
 fn compare(what: &str, input: &Path, run: impl Fn(&Path, &Path)) {
     let (dir, bucket) = (tempfile::tempdir().unwrap(), PathBuf::from(format!("mem://{what}")));
     copy(input, &bucket.join("input"));
@@ -74,7 +74,7 @@ fn compare(what: &str, input: &Path, run: impl Fn(&Path, &Path)) {
     assert_same(&files(&bucket.join("output")), &files(&dir.path().join("output")), what);
     let own = bucket.join("output.gristmill");
     assert!(exists(own.join("report.json")) && !exists(own.join("lock")), "{what}");
-    // The same plan again has nothing to do, whatever is in the state folder.
+    // The same plan has nothing to do, independent of the state folder.
     run(&bucket.join("input"), &bucket.join("output"));
     assert_same(&files(&bucket.join("output")), &files(&dir.path().join("output")), what);
 }

@@ -1,45 +1,45 @@
-//! Brace expressions as Python's `braceexpand` reads them: `{a,b}`, nested, `{1..10}`, `{001..010}`, `{a..e}`, `{0..10..2}`, `\{`.
+//! Brace expressions with the syntax of Python's `braceexpand`: `{a,b}`, nested, `{1..10}`, `{001..010}`, `{a..e}`, `{0..10..2}`, `\{`.
 //!
-//! The number of results is computed before the first one is made, so a small text cannot exhaust memory.
+//! The number of results is computed before the first one is built, so a small text cannot exhaust memory.
 
 use std::fmt::Write as _;
 
-/// The largest number of results that any caller requests.
+/// Maximum number of results that callers request.
 pub const MAX_RESULTS: usize = 1_000_000;
 /// Maximum nesting depth; deeper expressions are refused.
 const MAX_DEPTH: usize = 100;
 /// Upper limit of the number of results times the length of the expression in bytes.
 const MAX_BYTES: u128 = 1 << 28;
 
-/// Why a brace expression cannot be expanded.
+/// The reason why a brace expression cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BraceError {
     /// A brace without its counterpart.
     #[error("a brace has no partner; write \\{{ or \\}} for a brace that is part of the name")]
     Unbalanced,
-    /// More results than the caller allows.
+    /// The expression has more results than the caller permits.
     #[error("the braces expand to more than {limit} names")]
     TooMany {
-        /// Number of results that the caller allows.
+        /// Number of results that the caller permits.
         limit: usize,
     },
     /// Braces nested more than 100 deep.
     #[error("the braces are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// A range over digits of another script.
+    /// A range over digits of a script other than ASCII.
     #[error("a range uses digits other than 0-9")]
     ForeignDigits,
-    /// A range over numbers that are too long to count.
+    /// A range over numbers that are too long to enumerate.
     #[error("a range uses numbers of more than 38 digits that differ in length or in their first digits")]
     NumberTooLong,
 }
 
-/// Returns all names of the expression, in `braceexpand`'s order. More than `limit` names are refused.
+/// Returns all names of the expression, in the order of `braceexpand`. Fails if there are more than `limit` names.
 pub fn expand(text: &str, limit: usize) -> Result<Vec<String>, BraceError> {
     expand_with(text, limit, if text.contains('\\') { Escapes::Remove } else { Escapes::Keep })
 }
 
-/// Like [`expand`], but keeps backslashes: for regular expressions, whose `\d` must survive.
+/// Like [`expand`], but preserves backslashes, for regular expressions with escapes such as `\d`.
 pub fn expand_keeping_escapes(text: &str, limit: usize) -> Result<Vec<String>, BraceError> {
     expand_with(text, limit, Escapes::Keep)
 }
@@ -241,7 +241,7 @@ fn number_range(start: &str, end: &str, step: u128) -> Result<Part, BraceError> 
     if let (Ok(start), Ok(end)) = (start.parse(), end.parse()) {
         return Ok(Part::Numbers { start, end, step, width, prefix: String::new() });
     }
-    // Too long to count with: a shared prefix is split off, if the rest is short enough.
+    // The numbers are too long to enumerate, unless they have a common prefix that leaves short numbers.
     let shared = start.bytes().zip(end.bytes()).take_while(|(a, b)| a == b).count();
     let shared = shared.min(start.len().saturating_sub(1));
     if start.len() != end.len() || start.starts_with('-') || end.starts_with('-') {
@@ -291,7 +291,7 @@ fn count_product(parts: &[Part]) -> u128 {
     parts.iter().map(count_part).fold(1, u128::saturating_mul)
 }
 
-/// Returns every choice of one value per part, with the last part changing fastest. The count was checked before.
+/// Returns every combination of one value per part, with the last part changing fastest. The caller must check their number first.
 fn product(parts: &[Part], escapes: Escapes) -> Vec<String> {
     let mut names = vec![String::new()];
     for part in parts {
@@ -338,7 +338,7 @@ fn values(part: &Part, escapes: Escapes) -> Values<'_> {
     }
 }
 
-/// Removes backslashes and keeps the characters they protect. A backslash before a line end or at the very end is kept too.
+/// Removes backslashes from escapes. A backslash before a line end or at the end of the text remains.
 fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();

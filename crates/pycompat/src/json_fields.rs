@@ -1,5 +1,5 @@
-//! The fields of a line's object, found in one pass, as Python's reader has them: a repeated key has the position of its first and the
-//! value of its last occurrence.
+//! The fields of a JSON object in a line, found in one pass, as in Python: a repeated key has the position of its first and the value of
+//! its last occurrence.
 
 use super::json_repeats::{repeats, KeyFingerprint};
 use super::json_text::{push_ascii, push_reencoded};
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// Maximum number of fields of one object; a line with more is refused.
 pub const MAX_FIELDS: usize = 1 << 16;
 
-/// One field: the positions of its key and its value, in bytes from the beginning of the line.
+/// A field: the positions of its key and its value, in bytes from the start of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Offset of the first byte of the key, after its opening quote.
@@ -39,32 +39,32 @@ pub enum LineShape {
     TooMany,
 }
 
-/// The fields of one line at a time; the memory is reused.
+/// The fields of one line at a time. Its memory is reused.
 #[derive(Debug)]
 pub struct Fields {
-    /// In the order of the line, including repeated ones.
+    /// All fields in the order of the line, including repeated ones.
     list: Vec<Field>,
-    /// The requested key, if any: its unescaped form, and its form as Python writes it.
+    /// The key to look up, if any: unescaped, and as Python writes it.
     wanted: Option<(Vec<u8>, Vec<u8>)>,
-    /// Index of the last field of that key.
+    /// Index of the last field with that key.
     found: Option<usize>,
     shape: LineShape,
 }
 
 impl Fields {
-    /// Creates fields in which the key `wanted` can be looked up.
+    /// Creates fields in which the key `wanted` is looked up.
     pub fn new(wanted: &str) -> Self {
         let mut ascii = Vec::new();
         push_ascii(wanted, &mut ascii);
         Self { wanted: Some((wanted.as_bytes().to_vec(), ascii)), ..Self::any() }
     }
 
-    /// Creates fields without a requested key.
+    /// Creates fields without a key to look up.
     pub fn any() -> Self {
         Self { list: Vec::new(), wanted: None, found: None, shape: LineShape::Object }
     }
 
-    /// Reads a line, which is UTF-8 and does not include its `\n`. Returns an error if it is not valid JSON for Python.
+    /// Parses a line, which must be UTF-8 without its `\n`. Fails if Python would not accept it as JSON.
     pub fn read(&mut self, line: &[u8]) -> Result<(), JsonError> {
         self.clear();
         walk(line, 0, self).map(|_| ())
@@ -87,12 +87,12 @@ impl Fields {
         &self.list
     }
 
-    /// Returns the last field of the requested key.
+    /// Returns the last field with the key to look up.
     pub fn requested(&self) -> Option<&Field> {
         self.list.get(self.found?)
     }
 
-    /// Adds a field whose value follows. `key` is the text of its key.
+    /// Adds a field whose value follows. `key` is its key as written in the line.
     fn push(&mut self, field: Field, key: &[u8]) {
         if self.list.len() >= MAX_FIELDS {
             self.shape = LineShape::TooMany;
@@ -104,7 +104,7 @@ impl Fields {
         self.list.push(field);
     }
 
-    /// Whether a key, exactly as it is in the line, is the requested one.
+    /// Whether a key, as written in the line, is the key to look up.
     pub fn is_wanted(&self, key: &[u8]) -> bool {
         let Some((wanted, ascii)) = &self.wanted else { return false };
         match key.contains(&b'\\') {
@@ -113,7 +113,7 @@ impl Fields {
         }
     }
 
-    /// Returns a key that is in the object more than once, as it is in the line. The positions of keys refer to `keys`.
+    /// Returns a repeated key of the object, as written in the line. The positions of keys refer to `keys`.
     pub fn repeated<'k>(&self, keys: &'k [u8]) -> Option<&'k [u8]> {
         let key_of = |field: &Field| slice(keys, field.key_from, field.key_to);
         if self.list.len() < 2 {
@@ -125,7 +125,7 @@ impl Fields {
         gone.first().and_then(|(kept, ..)| self.list.get(*kept)).map(key_of)
     }
 
-    /// Appends the fields as Python has them, without those of the requested key. The positions of keys refer to `keys`.
+    /// Appends the fields as Python resolves them, except the key to look up. The positions of keys refer to `keys`.
     pub fn append_resolved(&self, keys: &[u8], out: &mut Vec<Field>) {
         let key_of = |field: &Field| slice(keys, field.key_from, field.key_to);
         let first = out.len();
@@ -162,7 +162,7 @@ pub fn slice(line: &[u8], from: u64, to: u64) -> &[u8] {
     line.get(place(from)..place(to)).unwrap_or_default()
 }
 
-/// Returns a key as Python writes it: equal texts have equal bytes.
+/// Returns a key as Python writes it, so that equal texts have equal bytes.
 pub(super) fn as_python(key: &[u8]) -> Cow<'_, [u8]> {
     match key.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\') {
         true => Cow::Borrowed(key),

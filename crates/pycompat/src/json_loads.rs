@@ -1,23 +1,23 @@
-//! Reads JSON into a [`Node`] as Python's `json.loads` does: the last of several values of one key is used, `NaN` and the infinities are
+//! Parses JSON into a [`Node`] as Python's `json.loads` does: the last value of a repeated key counts, `NaN` and the infinities are
 //! numbers, and fractions are rounded to the nearest float.
 //!
-//! Values that a [`Node`] cannot hold exactly are refused: whole numbers beyond 128 bits and lone surrogates.
+//! Refuses values that a [`Node`] cannot represent exactly: integers beyond 128 bits and lone surrogates.
 
 use super::json_text::unescape;
 use super::json_walk::{walk, Kind, Span, Visit};
 use super::node::Node;
 use std::collections::HashMap;
 
-/// Why a text cannot be read.
+/// The reason why a text cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadError {
     /// The reason.
     pub message: &'static str,
-    /// Position of the error, in bytes.
+    /// Offset of the error, in bytes.
     pub at: usize,
 }
 
-/// Reads one value; only white space may follow. Nesting deeper than 128 is refused.
+/// Parses one value, which only white space may follow. Refuses nesting deeper than 128.
 pub fn loads(text: &str) -> Result<Node, LoadError> {
     let mut builder = NodeBuilder { text, open: Vec::new(), node: Node::Null, refused: None };
     match (walk(text.as_bytes(), 0, &mut builder), builder.refused) {
@@ -30,13 +30,13 @@ pub fn loads(text: &str) -> Result<Node, LoadError> {
 struct NodeBuilder<'a> {
     text: &'a str,
     open: Vec<OpenNode>,
-    /// The outermost value, once it is complete.
+    /// The outermost value, after it is complete.
     node: Node,
-    /// The first value that cannot be held.
+    /// The first value that cannot be represented.
     refused: Option<LoadError>,
 }
 
-/// A list or map whose end was not reached yet.
+/// A list or map that has not ended yet.
 enum OpenNode {
     List(Vec<Node>),
     Map {
@@ -120,7 +120,7 @@ impl Visit for NodeBuilder<'_> {
             Kind::EmptyArray => Node::List(Vec::new()),
             Kind::String => Node::Str(self.string(span)),
             Kind::Number => self.number(span),
-            // Rust reads the same words as Python.
+            // Rust parses the same words as Python.
             Kind::NonFinite => Node::Float(self.raw(span).parse().unwrap_or(f64::NAN)),
             Kind::True => Node::Bool(true),
             Kind::False => Node::Bool(false),
@@ -200,7 +200,7 @@ mod tests {
         fn it_agrees_with_another_reader(text in "[\\[\\]{},:\"\\\\ua0-9eE.+ \\-tn]{0,30}") {
             let theirs = serde_json::from_str::<serde_json::Value>(&text);
             let ours = loads(&text);
-            // Numbers beyond the range of floats are infinite in Python, whereas serde_json refuses them.
+            // Numbers beyond the range of floats are infinite in Python, but serde_json refuses them.
             if !text.contains(['e', 'E']) {
                 prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{:?} {:?}", ours, theirs);
             }

@@ -1,11 +1,11 @@
-//! Reads JSON into a [`Node`]: order is kept, a repeated key is refused, and nesting is limited.
+//! Parses JSON into a [`Node`]: preserves the order of keys, refuses repeated keys, and limits nesting.
 
 use super::node::Node;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::HashSet;
 use std::fmt;
 
-/// Why a JSON text cannot be read.
+/// The reason why a JSON text cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
     /// The reason, without the position.
@@ -16,7 +16,7 @@ pub struct JsonError {
     pub column: u64,
 }
 
-/// Reads one JSON value; only white space may follow. Nesting deeper than 128 is refused.
+/// Parses one JSON value, which only white space may follow. Refuses nesting deeper than 128.
 pub fn read(text: &str) -> Result<Node, JsonError> {
     serde_json::from_str::<Node>(text).map_err(|error| {
         let full = error.to_string();

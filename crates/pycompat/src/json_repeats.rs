@@ -1,28 +1,28 @@
-//! Finds repeated keys of an object: texts are compared, regardless of escapes.
+//! Finds repeated keys of an object. Compares texts, regardless of escapes.
 
 use super::json_fields::as_python;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The stored form of a key: equal texts have equal hashes, regardless of escapes.
+/// The stored hash of a key: equal texts have equal hashes, regardless of escapes.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyFingerprint {
     hash: u64,
 }
 
-/// Up to this number of keys, every key is compared with every other.
+/// Maximum number of keys for which every key is compared with every other.
 const MAX_PAIRWISE_KEYS: usize = 16;
 
 impl KeyFingerprint {
-    /// Creates the stored form of a key, given exactly as it is between its quotes.
+    /// Returns the fingerprint of a key, as written between its quotes.
     pub fn new(key: &[u8]) -> Self {
         Self { hash: xxh3_64(&as_python(key)) }
     }
 }
 
-/// One repeated key: its first place, its last place, and all places except the first.
+/// A repeated key: the index of its first occurrence, of its last occurrence, and of all occurrences except the first.
 pub type Repeat = (usize, usize, Vec<usize>);
 
-/// Appends the repeated keys of one object. Hashes only select candidates: the keys themselves are compared.
+/// Appends the repeated keys of one object. Hashes only select candidates; the keys themselves are compared.
 pub fn repeats<'a>(seen: &[KeyFingerprint], key_at: impl Fn(usize) -> &'a [u8], out: &mut Vec<Repeat>) {
     let is_unlikely = seen.len() <= MAX_PAIRWISE_KEYS && {
         let mut rest = seen;
@@ -40,7 +40,7 @@ pub fn repeats<'a>(seen: &[KeyFingerprint], key_at: impl Fn(usize) -> &'a [u8], 
     let mut order: Vec<(u64, usize)> = seen.iter().enumerate().map(|(at, key)| (key.hash, at)).collect();
     order.sort_unstable();
     for same in order.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
-        // Sorting separates keys that were crafted to share one hash without comparing each with every other.
+        // Sorting is fast even if many keys were crafted to have the same hash.
         let mut keys: Vec<_> = same.iter().map(|(_, at)| (as_python(key_at(*at)), *at)).collect();
         keys.sort_unstable();
         for group in keys.chunk_by(|a, b| a.0 == b.0) {

@@ -1,7 +1,7 @@
-//! Rewrites a JSON value as `json.dumps` writes it after `json.loads` has read it: ASCII, a space after commas and colons, and floats in
-//! `repr` form. A repeated key has the position of its first and the value of its last occurrence.
+//! Rewrites a JSON value as `json.loads` followed by `json.dumps` would: ASCII, a space after commas and colons, and floats in the form of
+//! `repr`. A repeated key has the position of its first and the value of its last occurrence.
 //!
-//! No tree is built: the value is copied piece by piece, and only repeated keys change the order of the pieces.
+//! Builds no tree: the value is copied in pieces, and only repeated keys change the order of the pieces.
 
 use super::json_fields::as_python;
 use super::json_repeats::{repeats, KeyFingerprint};
@@ -10,14 +10,14 @@ use super::json_walk::{next_special, walk, Kind, Span, Visit};
 use super::number::float_repr;
 use std::collections::HashMap;
 
-/// Rewrites values; its memory is reused from value to value.
+/// Rewrites values. Its memory is reused.
 #[derive(Debug, Default)]
 pub struct JsonRewriter {
     open: Vec<OpenContainer>,
     keys: Vec<Key>,
-    /// Start of a value that is replaced by another, mapped to the start and end of the other.
+    /// Maps the start of a replaced value to the start and end of its replacement.
     moved: HashMap<usize, (usize, usize)>,
-    /// Start of a repeated key that is dropped, mapped to the end of its value.
+    /// Maps the start of a dropped repeated key to the end of its value.
     removed_keys: HashMap<usize, usize>,
 }
 
@@ -40,7 +40,7 @@ struct Key {
 }
 
 impl JsonRewriter {
-    /// Appends a value, given exactly as it is in a line that is valid JSON for Python.
+    /// Appends a value, as written in a line that Python accepts as JSON.
     pub fn push(&mut self, value: &[u8], out: &mut Vec<u8>) {
         match value.first() {
             Some(b'"') => {
@@ -61,7 +61,7 @@ impl JsonRewriter {
         self.keys.clear();
         self.moved.clear();
         self.removed_keys.clear();
-        // The value was walked through before. If that failed, there are no repeated keys to find.
+        // The value has already been validated. If validation failed, there are no repeated keys to find.
         let _ = walk(value, 0, &mut Repeats { of: self, text: value });
     }
 
@@ -69,7 +69,7 @@ impl JsonRewriter {
         let has_repeats = !self.removed_keys.is_empty();
         let mut at = 0;
         let mut end = text.len();
-        // For each replacement being copied: where to continue after the replaced value, and the end of the enclosing range.
+        // A stack of replacements being copied: the offset to continue at afterwards, and the end of the enclosing range.
         let mut back: Vec<(usize, usize)> = Vec::new();
         let mut comma = false;
         loop {
@@ -105,7 +105,7 @@ impl JsonRewriter {
             }
             if has_repeats {
                 if let Some(to) = self.removed_keys.get(&at) {
-                    // Its comma is dropped with it: a repeated key is never the first of its object.
+                    // Its comma is dropped, too: a repeated key is never the first key of its object.
                     (comma, at) = (false, *to);
                     continue;
                 }
@@ -147,7 +147,7 @@ fn piece(text: &[u8], at: usize, end: usize, out: &mut Vec<u8>) -> usize {
     }
 }
 
-/// Returns the offset of the quote that ends the string that begins at `at`.
+/// Returns the offset of the quote that ends the string starting at `at`.
 fn string_end(text: &[u8], at: usize) -> usize {
     let mut at = at + 1;
     loop {
@@ -196,7 +196,7 @@ fn value_end(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Appends a number or a word. Whole numbers are unchanged, whatever their size.
+/// Appends a number or a word. Integers of any size are unchanged.
 fn push_scalar(value: &[u8], out: &mut Vec<u8>) {
     let is_number = matches!(value, [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..]);
     if !is_number || value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-')) {
@@ -217,8 +217,8 @@ fn push_scalar(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a number is a float in the form in which `repr` prints it. `false` for numbers with more than 15 digits. Up to 15 digits, no two
-/// numbers are the same float, so the shortest text that reads back equal is the number itself.
+/// Whether a number is a float in the form of `repr`. Returns `false` for more than 15 digits. Two numbers with at most 15 digits are never
+/// the same float, so the shortest text that reads back equal is the number itself.
 fn is_short_float(number: &[u8]) -> bool {
     let digits = number.strip_prefix(b"-").unwrap_or(number);
     let point = digits.iter().position(|byte| *byte == b'.').unwrap_or(digits.len());
@@ -237,7 +237,7 @@ struct Repeats<'a> {
 }
 
 impl Repeats<'_> {
-    /// Returns the key of the value that has just begun or ended, if the innermost open value is an object.
+    /// Returns the key of the value that has just started or ended, if the innermost open value is an object.
     fn key_of_value(&mut self) -> Option<&mut Key> {
         if self.of.open.last()?.is_object {
             self.of.keys.last_mut()

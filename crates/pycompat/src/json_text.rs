@@ -1,12 +1,12 @@
-//! The content between the quotes of a JSON string: extracted, and written as `json.dumps` writes it, in ASCII.
+//! The content of JSON strings between their quotes: extraction, and rewriting as `json.dumps` writes it, in ASCII.
 //!
-//! The functions whose names end in `part` process strings that arrive in pieces: they stop before anything that the next piece has to
-//! complete.
+//! Functions with names ending in `part` process strings that arrive in pieces. They stop before any escape or character that continues in
+//! the next piece.
 
 use super::json_walk::{eight, hex4, low_half, next_match, zero_bytes};
 use memchr::memchr;
 
-/// Length of the longest escape, a surrogate pair, in bytes.
+/// Length of the longest escape in bytes, which is a surrogate pair.
 const MAX_ESCAPE_BYTES: usize = 12;
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
@@ -15,14 +15,14 @@ const DIGITS: &[u8; 16] = b"0123456789abcdef";
 pub struct Escape {
     /// Offset of its backslash.
     pub at: usize,
-    /// Length in bytes; that of both escapes for a surrogate pair.
+    /// Length in bytes; for a surrogate pair, that of both escapes.
     pub len: usize,
-    /// The code point; an unpaired surrogate as it is.
+    /// The code point, which may be an unpaired surrogate.
     pub code: u32,
 }
 
 impl Escape {
-    /// Returns the escape for a backslash that begins no valid one: the backslash itself, and the byte after it is left out.
+    /// Returns the escape for an invalid one: stands for a backslash, and covers the next byte.
     fn invalid(at: usize) -> Self {
         Self { at, len: 2, code: u32::from(b'\\') }
     }
@@ -38,7 +38,7 @@ impl Escape {
     }
 }
 
-/// Returns the escape whose backslash is at `at`; `None` if it is not valid or not complete.
+/// Returns the escape whose backslash is at `at`; `None` if it is invalid or incomplete.
 #[inline(always)]
 pub fn escape_at(raw: &[u8], at: usize) -> Option<Escape> {
     let (len, code) = match *raw.get(at + 1)? {
@@ -65,7 +65,7 @@ pub fn escape_at(raw: &[u8], at: usize) -> Option<Escape> {
 pub fn escapes(raw: &[u8]) -> impl Iterator<Item = Escape> + '_ {
     let mut from = 0;
     std::iter::from_fn(move || {
-        // Escapes often follow one another directly.
+        // Escapes are often adjacent.
         if raw.get(from) != Some(&b'\\') {
             from += memchr(b'\\', raw.get(from..)?)?;
         }
@@ -80,20 +80,20 @@ pub fn halves(raw: &[u8]) -> impl Iterator<Item = Escape> + '_ {
     escapes(raw).filter(Escape::is_half)
 }
 
-/// Appends a string's text with its escapes resolved. An unpaired surrogate becomes the replacement character.
+/// Appends the text of a string with its escapes resolved. An unpaired surrogate becomes the replacement character.
 pub fn unescape(raw: &str, out: &mut String) {
     unescape_part(raw, true, out);
 }
 
-/// Like [`unescape`] for a piece; unless it is the last one, an escape near its end may be left for the next piece, which begins with it.
-/// Returns the number of bytes consumed.
+/// Like [`unescape`], for a piece of a string. Unless the piece is the last one, an escape near its end is not consumed; the next piece
+/// must start with it. Returns the number of consumed bytes.
 pub fn unescape_part(raw: &str, is_last: bool, out: &mut String) -> usize {
     let bytes = raw.as_bytes();
     let mut at = 0;
     while let Some(found) = memchr(b'\\', bytes.get(at..).unwrap_or_default()) {
         out.push_str(raw.get(at..at + found).unwrap_or_default());
         at += found;
-        // Escapes often follow one another directly.
+        // Escapes are often adjacent.
         while bytes.get(at) == Some(&b'\\') {
             if !is_last && at + MAX_ESCAPE_BYTES > bytes.len() {
                 return at;
@@ -107,7 +107,7 @@ pub fn unescape_part(raw: &str, is_last: bool, out: &mut String) -> usize {
     raw.len()
 }
 
-/// Appends text in the form that it has in a string of `json.dumps`, without the quotes.
+/// Appends text as the content of a string written by `json.dumps`, without the quotes.
 pub fn push_ascii(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -121,7 +121,7 @@ pub fn push_ascii(text: &str, out: &mut Vec<u8>) {
             at += 1;
             continue;
         }
-        // Characters beyond ASCII are mostly adjacent.
+        // Non-ASCII characters are mostly adjacent.
         for c in text.get(at..).unwrap_or_default().chars().take_while(|c| !c.is_ascii()) {
             push_char(c, out);
             at += c.len_utf8();
@@ -129,21 +129,21 @@ pub fn push_ascii(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the content of a valid string in the form in which `json.dumps` writes it after reading it.
+/// Appends the content of a valid string as `json.loads` followed by `json.dumps` would write it.
 pub fn push_reencoded(raw: &[u8], out: &mut Vec<u8>) {
     push_reencoded_part(raw, true, out);
 }
 
-/// Like [`push_reencoded`] for a piece; unless it is the last one, an escape or a character that is cut by its end is left for the next piece.
-/// Returns the number of bytes consumed.
+/// Like [`push_reencoded`], for a piece of a string. Unless the piece is the last one, an escape or a character that its end truncates is
+/// not consumed. Returns the number of consumed bytes.
 pub fn push_reencoded_part(raw: &[u8], is_last: bool, out: &mut Vec<u8>) -> usize {
     let (mut copied, mut at) = (0, 0);
-    // Bytes that need no change are copied together.
+    // Unchanged bytes are copied together.
     let flush = |copied: usize, at: usize, out: &mut Vec<u8>| {
         out.extend_from_slice(raw.get(copied..at).unwrap_or_default());
     };
     loop {
-        // Escapes often follow one another directly.
+        // Escapes are often adjacent.
         if raw.get(at) != Some(&b'\\') {
             at = next_escaped(raw, at);
         }
@@ -193,8 +193,8 @@ pub fn push_reencoded_part(raw: &[u8], is_last: bool, out: &mut Vec<u8>) -> usiz
     end
 }
 
-/// Whether a piece of a valid string contains an unpaired surrogate as an escape, after the number of bytes consumed: an escape near the end
-/// is left unless the piece is the last.
+/// Returns the number of consumed bytes of a piece of a valid string, and whether they contain the escape of an unpaired surrogate. Unless
+/// the piece is the last one, an escape near its end is not consumed.
 pub fn has_half_part(raw: &[u8], is_last: bool) -> (usize, bool) {
     let found = escapes(raw)
         .map(|escape| (escape.at, !is_last && escape.at + MAX_ESCAPE_BYTES > raw.len(), escape.is_half()))
@@ -202,8 +202,8 @@ pub fn has_half_part(raw: &[u8], is_last: bool) -> (usize, bool) {
     found.map_or((raw.len(), false), |(at, is_left, _)| (at, !is_left))
 }
 
-/// Returns the offset, from `at` onwards, of the next byte that `json.dumps` does not write unchanged in a string; the end if there is
-/// none.
+/// Returns the offset of the next byte at or after `at` that `json.dumps` does not write unchanged in a string; the end of the text if
+/// there is none.
 #[inline]
 fn next_escaped(text: &[u8], at: usize) -> usize {
     next_match(
@@ -220,13 +220,13 @@ fn next_escaped(text: &[u8], at: usize) -> usize {
     )
 }
 
-/// Whether Python writes this escape unchanged, given its four digits.
+/// Whether Python writes this escape unchanged. `digits` are its four hexadecimal digits.
 fn is_kept_escape(unit: u32, digits: &[u8]) -> bool {
     let is_escaped = !matches!(unit, 0x20..=0x7e | 8 | 9 | 10 | 12 | 13);
     is_escaped && !digits.iter().any(u8::is_ascii_uppercase)
 }
 
-/// Appends the non-ASCII characters at the start of `bytes`, as far as they are complete; returns their length in bytes.
+/// Appends the complete non-ASCII characters at the start of `bytes`. Returns their length in bytes.
 fn push_characters(bytes: &[u8], out: &mut Vec<u8>) -> usize {
     let mut at = 0;
     while let Some(first) = bytes.get(at).copied().filter(|byte| *byte >= 0x80) {

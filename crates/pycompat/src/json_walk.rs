@@ -1,30 +1,31 @@
-//! One pass over JSON, a line or a whole document: checks that it is one value for Python's `json` and orjson, and finds its keys and values.
+//! Validates JSON, a line or a whole document, in one pass: checks that it is one value that Python's `json` and orjson accept, and finds
+//! its keys and values.
 //!
-//! Nothing is built and nothing recurses; callers that need more than the verdict implement [`Visit`], whose constants are the rules of
-//! what is accepted. Bytes beyond ASCII in strings are not examined: callers check that they are UTF-8.
+//! Builds nothing and does not recurse. Callers that need more than the result implement [`Visit`], whose constants define what is
+//! accepted. Non-ASCII bytes in strings are not examined; callers must check that they are UTF-8.
 
-/// Maximum nesting depth of objects and arrays in Python 3.11's reader, called from a plain script.
+/// Maximum nesting depth of objects and arrays in the parser of Python 3.11, when called from a plain script.
 pub const DEEPEST_PYTHON: usize = 994;
 /// Maximum nesting depth in orjson.
 pub const MAX_NESTING: usize = 1024;
 /// Maximum number of digits of an integer in Python.
 pub const MAX_DIGITS: usize = 4300;
-/// A number with at most this many digits before the point, and no exponent, is within the range of floats.
+/// Maximum number of digits before the point for which a number without exponent is certainly in the range of floats.
 const FINITE_DIGITS: usize = 300;
 
-/// Where and why a text is not JSON.
+/// The place and the reason of an error in a JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonError {
-    /// Offset in bytes from the beginning of the text that was walked through.
+    /// Offset in bytes from the start of the text.
     pub at: usize,
-    /// The reason, in user-facing words for a line.
+    /// The reason, in user-facing words that refer to a line.
     pub why: &'static str,
-    /// Whether the text is the beginning of a longer one that may be JSON.
+    /// Whether the text is a prefix of a longer text that may be JSON.
     pub is_cut: bool,
 }
 
 impl JsonError {
-    /// Returns the reason for a document of several lines.
+    /// Returns the reason, in words that refer to a document of several lines.
     pub fn in_document(&self) -> &'static str {
         if self.is_cut {
             "it ends too early"
@@ -33,7 +34,7 @@ impl JsonError {
         }
     }
 
-    /// Returns the line and the column of the error in `text`, counted from 1; the column in bytes.
+    /// Returns the line and the column of the error in `text`, counted from 1. Columns are in bytes.
     pub fn place(&self, text: &[u8]) -> (usize, usize) {
         let before = text.get(..self.at).unwrap_or(text);
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
@@ -56,9 +57,9 @@ pub enum Kind {
     False,
     /// `null`.
     Null,
-    /// An object that has keys.
+    /// A non-empty object.
     Object,
-    /// An array that has items.
+    /// A non-empty array.
     Array,
     /// `{}`.
     EmptyObject,
@@ -79,13 +80,13 @@ pub struct Span {
     pub has_half: bool,
 }
 
-/// Receives the content of a text during the walk. What a caller does not need is ignored.
+/// Receives the content of a text during validation. All methods are optional.
 pub trait Visit {
-    /// Whether numbers beyond floats and unpaired surrogates are reported.
+    /// Whether numbers beyond the range of floats and unpaired surrogates are reported.
     const WANTS_ODDITIES: bool = false;
     /// Maximum nesting depth of objects and arrays, up to [`MAX_NESTING`].
     const MAX_NESTING: usize = DEEPEST_PYTHON;
-    /// Reason where the nesting is deeper.
+    /// The reason for deeper nesting.
     const TOO_DEEP: &'static str = "objects and arrays are nested more than 1,000 deep";
     /// Whether the text is a line, which ends at `\n`. In a document, `\n` is white space.
     const IS_LINE: bool = true;
@@ -96,10 +97,10 @@ pub trait Visit {
     /// Receives a key of an object at this depth; the outermost object is at depth 1.
     #[inline(always)]
     fn key(&mut self, _text: &[u8], _depth: usize, _span: Span) {}
-    /// Receives a value whose parent is at this depth; 0 for the outermost value. For an object or array, only its beginning.
+    /// Receives a value whose parent is at this depth; 0 for the outermost value. An object or array is received at its start.
     #[inline(always)]
     fn value(&mut self, _depth: usize, _kind: Kind, _span: Span) {}
-    /// Receives the end of the object or array at this depth; its last byte is the one before `to`.
+    /// Receives the end of the object or array at this depth. `to` is the offset after its last byte.
     #[inline(always)]
     fn close(&mut self, _depth: usize, _to: usize) {}
     /// Receives a number beyond the range of floats, before it is received as a value.
@@ -110,12 +111,12 @@ pub trait Visit {
     fn unpaired_surrogate(&mut self, _at: usize) {}
 }
 
-/// For callers that need only Python's verdict.
+/// A visitor for callers that only need to know whether Python accepts the text.
 pub struct NullVisitor;
 
 impl Visit for NullVisitor {}
 
-/// Which of the open values are objects, one bit each.
+/// The open values: one bit for each, whether it is an object.
 struct ContainerStack {
     bits: [u64; MAX_NESTING / 64 + 1],
     depth: usize,
@@ -136,7 +137,7 @@ impl ContainerStack {
     }
 }
 
-/// Walks through the value that begins at `at` up to the end of `text`, or the following `\n` in a line, and returns that position.
+/// Validates the value at `at`, up to the end of `text` or, in a line, the next `\n`. Returns that offset.
 pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, JsonError> {
     let mut at = skip_white::<V>(text, at);
     let mut open = ContainerStack { bits: [0; MAX_NESTING / 64 + 1], depth: 0 };
@@ -215,9 +216,9 @@ pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, Js
     }
 }
 
-/// Reason at the end of a text that has no value yet.
+/// The reason at the end of a text that has no value yet.
 const NO_VALUE: &str = "the line ends where a value is expected";
-/// Reason at the end of a text that has an open string.
+/// The reason at the end of a text with an open string.
 const OPEN_STRING: &str = "the line ends inside a string";
 
 #[cold]
@@ -272,16 +273,16 @@ pub(super) const fn eight(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-/// Sets the highest bit of the zero bytes of a word. Of the bits above the lowest one that is set, some may be false positives.
+/// Sets the highest bit of each zero byte of a word. Bits above the lowest set bit may be false positives.
 #[inline(always)]
 pub(super) fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(eight(1)) & !word
 }
 
-/// Number of bytes examined at once in long strings.
+/// Number of bytes that are examined at once in long strings.
 const STRIDE: usize = 64;
 
-/// Returns the offset of the next quote, backslash or control character from `at` onwards; the end of the text if there is none.
+/// Returns the offset of the next quote, backslash or control character at or after `at`; the end of the text if there is none.
 #[inline(always)]
 pub(super) fn next_special(text: &[u8], at: usize) -> usize {
     next_match(
@@ -294,8 +295,8 @@ pub(super) fn next_special(text: &[u8], at: usize) -> usize {
     )
 }
 
-/// Returns the offset of the next matching byte from `at` onwards; the end of the text if there is none. `matches` sets the highest bits of the
-/// matching bytes in a word; higher bits than the lowest one may be false positives.
+/// Returns the offset of the next matching byte at or after `at`; the end of the text if there is none. `matches` sets the highest bit of
+/// each matching byte of a word; bits above the lowest set bit may be false positives.
 #[inline(always)]
 pub(super) fn next_match(
     text: &[u8],
@@ -305,16 +306,16 @@ pub(super) fn next_match(
 ) -> usize {
     let mut words = 0;
     loop {
-        // Short strings are processed word by word.
+        // Short strings are processed one word at a time.
         if words >= 2 {
             while let Some(stride) = text.get(at..at + STRIDE) {
-                // A fold over all bytes, instead of a search that stops early, lets the compiler process many bytes at once.
+                // A fold over all bytes can be vectorised, unlike a search that stops early.
                 if stride.iter().fold(false, |found, byte| found | is_match(*byte)) {
                     break;
                 }
                 at += STRIDE;
             }
-            // The byte is in the next words, or they are the last.
+            // The byte is in one of the next words, or the text ends with them.
             words = 0;
         }
         let Some(word) = text.get(at..at + 8).and_then(|word| word.try_into().ok()) else { break };
@@ -329,7 +330,7 @@ pub(super) fn next_match(
     at + rest.iter().position(|byte| is_match(*byte)).unwrap_or(rest.len())
 }
 
-/// Reads the string whose opening quote is at `opened`.
+/// Validates the string whose opening quote is at `opened`.
 #[inline(always)]
 fn string<V: Visit>(text: &[u8], opened: usize, visit: &mut V) -> Result<Span, JsonError> {
     let mut span = plain(opened + 1, opened + 1);
@@ -352,7 +353,7 @@ fn string<V: Visit>(text: &[u8], opened: usize, visit: &mut V) -> Result<Span, J
     }
 }
 
-/// Consumes all consecutive escapes at `at`.
+/// Consumes consecutive escapes at `at`.
 #[inline(always)]
 fn escapes<V: Visit>(text: &[u8], mut at: usize, span: &mut Span, visit: &mut V) -> Result<usize, JsonError> {
     while text.get(at) == Some(&b'\\') {
@@ -378,7 +379,7 @@ fn escapes<V: Visit>(text: &[u8], mut at: usize, span: &mut Span, visit: &mut V)
     Ok(at)
 }
 
-/// Returns the error of an escape at `at` that has fewer than four hexadecimal digits.
+/// Returns the error for an escape at `at` with fewer than four hexadecimal digits.
 #[cold]
 fn few_digits<V: Visit>(text: &[u8], at: usize) -> Result<usize, JsonError> {
     let digits = text.iter().skip(at + 2).take(4).take_while(|byte| byte.is_ascii_hexdigit()).count();
@@ -406,7 +407,7 @@ pub fn hex4(text: &[u8], at: usize) -> Option<u32> {
     (a | b | c | d < 16).then_some(a << 12 | b << 8 | c << 4 | d)
 }
 
-/// Returns the low surrogate whose escape is at `at`, if there is one.
+/// Returns the low surrogate whose escape is at `at`; `None` if there is none.
 #[inline(always)]
 pub fn low_half(text: &[u8], at: usize) -> Option<u32> {
     if text.get(at..at + 2) != Some(b"\\u") {
@@ -415,7 +416,7 @@ pub fn low_half(text: &[u8], at: usize) -> Option<u32> {
     hex4(text, at + 2).filter(|unit| (0xdc00..=0xdfff).contains(unit))
 }
 
-/// Reads a value that is not a string, object or array; returns its kind and its end.
+/// Validates a value other than a string, object or array. Returns its kind and its end.
 fn scalar<V: Visit>(text: &[u8], at: usize, first: u8, visit: &mut V) -> Result<(Kind, usize), JsonError> {
     let word = |word: &[u8], kind: Kind| {
         let rest = text.get(at..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Writes JSON as `json.dumps` does: characters beyond ASCII are escaped unless noted otherwise, keys keep the given order, and there is no
+//! Writes JSON as `json.dumps` does: non-ASCII characters are escaped unless stated otherwise, keys have the given order, and there is no
 //! final newline.
 
 use super::node::Node;
@@ -51,7 +51,7 @@ fn push_spaced(out: &mut String, value: &Node) {
     }
 }
 
-/// Appends a quoted string, with characters beyond ASCII escaped or as they are.
+/// Appends a quoted string. Escapes non-ASCII characters if `is_ascii`.
 fn push_string(out: &mut String, text: &str, is_ascii: bool) {
     out.push('"');
     for c in text.chars() {

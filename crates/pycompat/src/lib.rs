@@ -1,6 +1,6 @@
-//! Behaviour of Python and its common libraries on which the formats depend, reproduced byte for byte.
+//! Reproduces, byte for byte, behaviour of Python and its common libraries on which the formats depend.
 
-// Tests make and damage files by hand.
+// Tests create and damage files directly.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod braces;

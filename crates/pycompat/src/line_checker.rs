@@ -1,62 +1,62 @@
-//! The walk through a line of any length, byte by byte: for lines that are too long to be held in memory, and as a reference in the tests
-//! of the fast walk, with which it shares only the visitors. It accepts what Python's `json.loads` accepts.
+//! Validates lines of any length, byte by byte: lines that are too long for memory. Also the reference for tests of the fast validation,
+//! with which it shares only the visitors. Accepts the same lines as Python's `json.loads`.
 
 use super::json_walk::{Kind, Span, Visit, DEEPEST_PYTHON, MAX_DIGITS};
 
-/// Maximum bytes of all keys of the outermost object that are kept.
+/// Maximum size of all keys of the outermost object that are stored, in bytes.
 pub const MAX_KEY_BYTES: usize = 4 << 20;
 
 /// The UTF-8 byte-order mark.
 const MARK: [u8; 3] = *b"\xef\xbb\xbf";
 
-/// State after the bytes of a line seen so far.
+/// Validates a line that arrives in pieces.
 ///
-/// Visitors receive the keys of the outermost object only, as spans of [`keys`](Self::keys). An empty object or array is received like
-/// others, with its end. Numbers beyond floats and unpaired surrogates are not reported.
+/// Visitors receive only the keys of the outermost object, as spans of [`keys`](Self::keys). An empty object or array is received like a
+/// non-empty one, with its end. Numbers beyond the range of floats and unpaired surrogates are not reported.
 #[derive(Clone, Debug)]
 pub struct LineChecker {
     state: State,
     /// Open brackets, outermost first: whether each is an object.
     open: Vec<bool>,
-    /// Bytes seen so far.
+    /// Number of bytes so far.
     checked: u64,
     utf8: Utf8,
     in_mark: bool,
     bad: bool,
-    /// Keys of the outermost object, exactly as they are in the line, concatenated.
+    /// Keys of the outermost object, as written in the line, concatenated.
     keys: Vec<u8>,
     has_all_keys: bool,
-    /// Start of the open key among `keys`, or of the open string or other value in the line; after its quote.
+    /// Start of the open key in `keys`, or of the open string or other value in the line. For strings, the offset after the quote.
     from: usize,
     has_escapes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// A value, or the end of an array that has just begun.
+    /// A value, or the end of an empty array, is expected.
     Value {
         may_close: bool,
     },
-    /// A key, or the end of an object that has just begun.
+    /// A key, or the end of an empty object, is expected.
     Key {
         may_close: bool,
     },
     Colon,
-    /// After a value.
+    /// A value has ended.
     More,
     Text {
         is_key: bool,
     },
-    /// After a backslash.
+    /// The character after a backslash is expected.
     Escape {
         is_key: bool,
     },
-    /// Number of hexadecimal digits still expected.
+    /// Number of expected hexadecimal digits.
     Hex {
         is_key: bool,
         left: u8,
     },
-    /// Number of bytes of the word seen so far.
+    /// Number of bytes of the word so far.
     Word {
         word: &'static [u8],
         checked: usize,
@@ -70,7 +70,7 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Minus,
-    /// A leading 0: no other digit may follow.
+    /// A leading 0, which no other digit may follow.
     Zero,
     Whole,
     Point,
@@ -80,7 +80,7 @@ enum Part {
     ExponentDigits,
 }
 
-/// Bytes of one character that are still expected, and the range of the next.
+/// The number of expected bytes of a character, and the valid range of the next byte.
 #[derive(Clone, Copy, Debug, Default)]
 struct Utf8 {
     left: u8,
@@ -89,7 +89,7 @@ struct Utf8 {
 }
 
 impl Utf8 {
-    /// Takes a byte; returns `false` when it is not UTF-8. Surrogates are accepted.
+    /// Adds a byte. Returns `false` if it is not valid UTF-8. Accepts surrogates.
     fn push(&mut self, byte: u8) -> bool {
         if self.left > 0 {
             let fits = (self.low..=self.high).contains(&byte);
@@ -128,20 +128,20 @@ impl Default for LineChecker {
     }
 }
 
-/// Bytes of a string that are checked in one step.
+/// Number of bytes of a string that are checked in one step.
 const STRING_STEP_BYTES: usize = 64;
 
-/// Returns the number of bytes at the beginning that do not change the state inside a string, in whole strides: no quote, no backslash, no
-/// control character and no non-ASCII byte.
+/// Returns the length of the prefix of whole steps without a quote, a backslash, a control character or a non-ASCII byte, none of which
+/// changes the state inside a string.
 fn plain_run(bytes: &[u8]) -> usize {
     let is_odd = |byte: u8| (byte == b'"') | (byte == b'\\') | !(b' '..0x80).contains(&byte);
-    // A fold instead of a search, because it is vectorised.
+    // A fold over all bytes can be vectorised, unlike a search that stops early.
     let is_plain = |stride: &&[u8; STRING_STEP_BYTES]| !stride.iter().fold(false, |found, byte| found | is_odd(*byte));
     STRING_STEP_BYTES * bytes.as_chunks::<STRING_STEP_BYTES>().0.iter().take_while(is_plain).count()
 }
 
 impl LineChecker {
-    /// Takes the next bytes of the line, which contain no `\n`.
+    /// Adds the next bytes of the line, which must not contain `\n`.
     pub fn push<V: Visit>(&mut self, bytes: &[u8], visit: &mut V) {
         let mut rest = bytes;
         while let Some((byte, remainder)) = rest.split_first() {
@@ -162,7 +162,7 @@ impl LineChecker {
             rest = remainder;
             let is_utf8 = self.utf8.push(*byte);
             let mark = MARK.get(usize::try_from(self.checked).unwrap_or(usize::MAX));
-            // An incomplete mark is not the beginning of any other valid text.
+            // An incomplete byte-order mark is never the start of a valid line.
             let is_fine = match (self.in_mark, mark) {
                 (true, Some(wanted)) if self.checked > 0 => wanted == byte,
                 _ if self.checked == 0 && *byte == MARK[0] => {
@@ -176,17 +176,17 @@ impl LineChecker {
         }
     }
 
-    /// Returns the number of bytes taken: all of them, or up to the first invalid one.
+    /// Returns the number of accepted bytes: all of them, or those before the first invalid one.
     pub fn valid_bytes(&self) -> u64 {
         self.checked
     }
 
-    /// Returns the keys of the outermost object, concatenated; `None` when they are more than [`MAX_KEY_BYTES`].
+    /// Returns the keys of the outermost object, concatenated; `None` if they exceed [`MAX_KEY_BYTES`].
     pub fn keys(&self) -> Option<&[u8]> {
         self.has_all_keys.then_some(&self.keys)
     }
 
-    /// Whether the line taken so far is JSON for Python.
+    /// Whether the bytes so far are a line that Python accepts as JSON.
     pub fn is_json(&self) -> bool {
         let is_whole = match self.state {
             State::More => true,
@@ -197,7 +197,7 @@ impl LineChecker {
         is_whole && self.open.is_empty() && !self.bad && self.utf8.left == 0
     }
 
-    /// Ends the line, and returns whether it is JSON for Python.
+    /// Ends the line. Returns whether Python accepts it as JSON.
     pub fn end(&mut self, visit: &mut impl Visit) -> bool {
         let is_json = self.is_json();
         if is_json {
@@ -206,7 +206,7 @@ impl LineChecker {
         is_json
     }
 
-    /// Takes a byte; returns `false` when it is invalid at this position.
+    /// Adds a byte. Returns `false` if it is invalid at this position.
     fn step(&mut self, byte: u8, visit: &mut impl Visit) -> bool {
         match self.state {
             State::Text { is_key } => self.in_text(byte, is_key, visit),
@@ -336,7 +336,7 @@ impl LineChecker {
         Span { from: self.from, to, has_escapes: false, has_half: false }
     }
 
-    /// Passes on the number or word that ends before the current byte, if one does.
+    /// Passes the number or word that ends before the current byte to the visitor, if there is one.
     fn scalar(&self, visit: &mut impl Visit) {
         let kind = match self.state {
             State::Number { .. } => Kind::Number,
@@ -384,7 +384,7 @@ fn number_ends(part: Part, digits: usize) -> bool {
     }
 }
 
-/// Returns the state after a byte inside a number; `None` when the byte does not belong to it.
+/// Returns the state after a byte inside a number; `None` if the byte does not belong to the number.
 fn next_part(part: Part, byte: u8) -> Option<Part> {
     match (part, byte) {
         (Part::Minus, b'0') => Some(Part::Zero),
@@ -404,7 +404,7 @@ mod tests {
     use crate::json_fields::{slice, Field, Fields};
     use proptest::prelude::*;
 
-    /// Returns the verdict on a line and its fields: key, position, kind and whether there are escapes.
+    /// Returns whether a line is valid, and its fields: key, position, kind and whether there are escapes.
     fn in_pieces(line: &[u8], size: usize) -> (bool, Fields, Vec<u8>) {
         let (mut checker, mut fields) = (LineChecker::default(), Fields::any());
         line.chunks(size).for_each(|piece| checker.push(piece, &mut fields));
@@ -418,7 +418,7 @@ mod tests {
         assert!(checker.is_json() && checker.keys().is_none() && checker.keys.len() <= MAX_KEY_BYTES);
     }
 
-    /// Generates lines that are objects, and such with one byte changed.
+    /// Generates lines that are objects, and such lines with one changed byte.
     fn line() -> impl Strategy<Value = Vec<u8>> {
         let key = r#"(a|b|é|\\"|\\\\|\\u00e9|\\n){0,3}"#;
         let value = prop_oneof![

@@ -1,9 +1,9 @@
-//! The order of natsort 8.4.0 with case ignored, in which Forager sorts its files (docs/formats/forager.md §2).
+//! The order of natsort 8.4.0 with case ignored, by which Forager sorts its files (docs/formats/forager.md §2).
 
 use std::cmp::Ordering;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Sort key of a text: alternating runs of text and numbers, text first.
+/// Sort key of a text: alternating runs of text and numbers, starting with text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(Vec<Part>);
 
@@ -61,12 +61,12 @@ pub fn key(text: &str) -> Key {
     Key(parts)
 }
 
-/// Appends a character in the form of Python's `casefold`.
+/// Appends a character after case folding as in Python's `casefold`.
 fn fold(c: char, out: &mut String) {
     let moved = |by: u32| char::from_u32(u32::from(c) - by).unwrap_or(c);
     match c {
         'ẞ' => out.push_str("ss"),
-        // Python keeps these: by its upper case `ı` would become `i`, and letters of Cherokee fold to upper case.
+        // Python does not change these: lower-casing the upper case of `ı` would give `i`, and Cherokee letters fold to upper case.
         'ı' | '\u{13a0}'..='\u{13f5}' => out.push(c),
         '\u{13f8}'..='\u{13fd}' => out.push(moved(8)),
         '\u{ab70}'..='\u{abbf}' => out.push(moved(0xab70 - 0x13a0)),
@@ -85,14 +85,14 @@ fn decimal(c: char) -> Option<u8> {
     u8::try_from(digit).ok().filter(|digit| *digit < 10)
 }
 
-/// Returns the value of a digit that is a number by itself.
+/// Returns the value of a digit that forms a number on its own.
 fn single_digit(c: char) -> Option<u8> {
     let code = u32::from(c);
     let (first, value, _) = SINGLE.iter().find(|(first, _, count)| (*first..first + count).contains(&code))?;
     u8::try_from(code - first).ok().map(|more| value + more)
 }
 
-/// The zeros of all scripts with decimal digits (Unicode 14, as in Python 3.11); the other nine digits follow each zero.
+/// The zeros of all scripts with decimal digits (Unicode 14, as in Python 3.11). Each is followed by the other nine digits.
 const ZEROS: [u32; 66] = [
     0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0,
     0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620,
@@ -101,7 +101,7 @@ const ZEROS: [u32; 66] = [
     0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// Digits that are not decimal digits, such as `²`: the first of a run, its value, and the length of the run.
+/// Digits that are not decimal digits, such as `²`: the first character of a run, its value, and the length of the run.
 const SINGLE: [(u32, u8, u32); 21] = [
     (0xb2, 2, 2),
     (0xb9, 1, 1),
@@ -130,7 +130,7 @@ const SINGLE: [(u32, u8, u32); 21] = [
 mod tests {
     use super::*;
 
-    /// Returns the key in the form in which natsort shows it, as JSON.
+    /// Returns the key as natsort displays it, as JSON.
     fn shown(text: &str) -> serde_json::Value {
         let number = |digits: &[u8]| {
             let text: String = digits.iter().map(|digit| char::from(b'0' + digit)).collect();

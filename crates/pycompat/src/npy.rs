@@ -1,14 +1,14 @@
-//! `.npy` files: those of one dimension, byte for byte as numpy saves them (format version 1.0), and the headers of any.
+//! `.npy` files: one-dimensional arrays, byte for byte as numpy saves them (format version 1.0), and the headers of any arrays.
 
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::fs::{BufferedFile, Fs};
 use std::path::Path;
 
-/// The content begins at a multiple of this many bytes.
+/// The content starts at a multiple of this number of bytes.
 const ALIGNMENT: usize = 64;
-/// Number of digits for which numpy leaves room, so that the array may grow in place.
+/// Number of digits for which numpy reserves space, so that an array can grow in place.
 const LENGTH_DIGITS: usize = 21;
-/// Buffer size in bytes.
+/// Size of the write buffer, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// An eight-byte number type.
@@ -34,12 +34,12 @@ pub fn header(dtype: Dtype, count: u64) -> Vec<u8> {
     header_of(dtype.word(), count)
 }
 
-/// Does the same for a type as numpy writes it, such as `<u2`.
+/// Like [`header`], for a type in numpy notation, such as `<u2`.
 pub fn header_of(word: &str, count: u64) -> Vec<u8> {
     const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
     let mut text = format!("{{'descr': '{word}', 'fortran_order': False, 'shape': ({count},), }}");
     text.extend(std::iter::repeat_n(' ', LENGTH_DIGITS.saturating_sub(count.to_string().len())));
-    // A header that would fit exactly gets another block of spaces, as in numpy.
+    // As in numpy, a header that would fit exactly is padded with another block of spaces.
     let before = MAGIC.len() + 2 + text.len() + 1;
     text.extend(std::iter::repeat_n(' ', ALIGNMENT - before % ALIGNMENT));
     text.push('\n');
@@ -49,12 +49,12 @@ pub fn header_of(word: &str, count: u64) -> Vec<u8> {
     bytes
 }
 
-/// What the header of a file says.
+/// The header of a file.
 #[derive(Clone, Debug)]
 pub struct NpyHeader {
     /// Type of the items in numpy notation: `<f4`.
     pub dtype: String,
-    /// Length of each axis; `None` if it cannot be read.
+    /// Length of each axis; `None` if it is invalid.
     shape: Option<Vec<u64>>,
     /// Whether the first axis varies fastest.
     pub is_fortran: bool,
@@ -62,13 +62,13 @@ pub struct NpyHeader {
     pub data: usize,
 }
 
-/// Returns the reason for a header whose content is not valid.
+/// Returns the reason for a header with invalid content.
 fn broken() -> String {
     "its numpy header cannot be read".to_owned()
 }
 
 impl NpyHeader {
-    /// Reads the header of a file of at most `max_bytes` of header, given its first bytes. The error is for the user.
+    /// Parses the header of a file from its first bytes. The header may have at most `max_bytes`. The error is user-facing.
     pub fn read(bytes: &[u8], max_bytes: usize) -> Result<Self, String> {
         if !bytes.starts_with(b"\x93NUMPY") {
             return Err("it is not a numpy array file".into());
@@ -85,7 +85,7 @@ impl NpyHeader {
         Ok(Self { dtype, shape: shape(text), is_fortran, data })
     }
 
-    /// Returns the length of each axis. The error is for the user.
+    /// Returns the length of each axis. The error is user-facing.
     pub fn shape(&self) -> Result<Vec<u64>, String> {
         self.shape.clone().ok_or_else(broken)
     }
@@ -96,7 +96,7 @@ fn text_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.get(at + key.len()..).map(str::trim_start)
 }
 
-/// Returns the quoted type, or the text in its place for structured types.
+/// Returns the quoted type; for structured types, their unquoted text.
 fn dtype(text: &str) -> Option<String> {
     let rest = text_after(text, "'descr':")?;
     match rest.strip_prefix('\'') {
@@ -111,7 +111,7 @@ fn shape(text: &str) -> Option<Vec<u64>> {
     inner.split(',').map(str::trim).filter(|s| !s.is_empty()).map(|s| s.parse().ok()).collect()
 }
 
-/// Writes an array of one dimension whose length is known in advance.
+/// Writes a one-dimensional array whose length is known in advance.
 pub struct NpyWriter {
     file: BufferedFile,
     left: u64,
@@ -119,14 +119,14 @@ pub struct NpyWriter {
 }
 
 impl NpyWriter {
-    /// Creates a file. It is an error if the file exists.
+    /// Creates a file. Fails if it exists.
     pub fn create(fs: &dyn Fs, path: &Path, dtype: Dtype, count: u64) -> Outcome<Self> {
         let mut file = BufferedFile::new(fs.create_file(path)?, BUFFER_BYTES);
         file.write_all(&header(dtype, count))?;
         Ok(Self { file, left: count, path: path.to_owned() })
     }
 
-    /// Appends numbers, of 64 bits each.
+    /// Appends 64-bit numbers.
     pub fn push(&mut self, numbers: impl Iterator<Item = u64>, bytes: &mut Vec<u8>) -> Outcome<()> {
         bytes.clear();
         numbers.for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
@@ -139,7 +139,7 @@ impl NpyWriter {
             .on(Subject::path(&self.path))
     }
 
-    /// Closes the file and returns its size in bytes. Fails if fewer numbers were written than announced.
+    /// Closes the file and returns its size in bytes. Fails if fewer numbers were written than given to [`create`](Self::create).
     pub fn finish(self) -> Outcome<u64> {
         if self.left > 0 {
             return Err(self.miscounted());

@@ -33,11 +33,11 @@ pub fn float_repr(value: f64) -> String {
     }
 }
 
-/// Minimum number of digits at which a float may have several shortest texts.
+/// Minimum number of digits for which a float may have several shortest texts.
 const FIRST_AMBIGUOUS: usize = 16;
-/// More fraction bits make more than 18 digits: 5 to the power of 26 has 19.
+/// Maximum number of fraction bits; more would result in more than 18 digits, as 5 to the power of 26 has 19.
 const MAX_FRACTION_BITS: i64 = 25;
-/// Upper limit of the number of digits of a float written in full.
+/// Maximum number of digits of a float written in full.
 const ALL_DIGITS: usize = 800;
 
 /// Whether a float may be exactly half-way between two shortest texts.
@@ -48,7 +48,7 @@ fn may_be_between(value: f64) -> bool {
     exponent + i64::from(mantissa.trailing_zeros()) >= -MAX_FRACTION_BITS
 }
 
-/// Selects between two equally near shortest texts: Python takes the one whose last digit is even, whereas Rust rounds up.
+/// Selects between two shortest texts that are equally close: Python uses the one whose last digit is even, but Rust rounds up.
 fn even_digits(value: f64, digits: String) -> String {
     let count = digits.len();
     let written = |more: usize| {
@@ -72,7 +72,8 @@ fn even_digits(value: f64, digits: String) -> String {
     }
 }
 
-/// Parses text like Python's `int()`: surrounding space, a sign, digits with single underscores between them; leading zeros are ignored.
+/// Parses text like Python's `int()`: surrounding white space, a sign, digits with single underscores between them; leading zeros are
+/// ignored.
 ///
 /// Returns `None` for numbers beyond `i128`.
 pub fn parse_int(text: &str) -> Option<i128> {
@@ -135,7 +136,7 @@ mod tests {
             (0.001_5, "0.0015"),
             (1e15, "1000000000000000.0"),
             (2e-308, "2e-308"),
-            // Half-way between two shortest texts.
+            // Exactly half-way between two shortest texts.
             (2_332_887_695_970_329.0 / 4.0, "583221923992582.2"),
             (2_332_887_695_970_331.0 / 4.0, "583221923992582.8"),
             (-4_503_599_627_370_497.0 / 4.0, "-1125899906842624.2"),

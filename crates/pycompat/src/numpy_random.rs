@@ -1,9 +1,9 @@
-//! numpy's two generators, as far as they determine an order: `default_rng(seed)` (PCG64) and the legacy `RandomState(seed)` (MT19937). See
-//! docs/formats/nanosets.md §8.
+//! numpy's two random generators, as far as they determine an order: `default_rng(seed)` (PCG64) and the legacy `RandomState(seed)`
+//! (MT19937). See docs/formats/nanosets.md §8.
 
 use super::random::MersenneTwister;
 
-/// Number of draws made before their swaps: with the places known, the processor fetches several of them at once.
+/// Number of draws that are made before their swaps. With known positions, the processor loads several items in parallel.
 const AHEAD: usize = 1024;
 
 /// Source of random words for a shuffle.
@@ -38,8 +38,8 @@ trait RandomWords {
         let _ = self.shuffle_items_watched(items, |_| Ok::<_, std::convert::Infallible>(()));
     }
 
-    /// Like [`shuffle_items`](Self::shuffle_items), but `watch` periodically receives the number of additional items in their final place,
-    /// and may end the shuffle.
+    /// Like [`shuffle_items`](Self::shuffle_items), but periodically calls `watch` with the number of additional items in their final
+    /// position. `watch` can end the shuffle.
     fn shuffle_items_watched<T, E>(
         &mut self,
         items: &mut [T],
@@ -63,7 +63,7 @@ trait RandomWords {
     }
 }
 
-/// Expands a seed to as many words as a generator needs (numpy's `SeedSequence`, without spawning).
+/// Expands a seed to the words that a generator needs (numpy's `SeedSequence`, without spawning).
 #[derive(Clone, Debug)]
 pub struct SeedSequence {
     pool: [u32; 4],
@@ -114,12 +114,12 @@ impl SeedSequence {
     }
 }
 
-/// numpy's `default_rng(seed)`: PCG64 with 64-bit output, of which draws of 32 bits use one half at a time.
+/// numpy's `default_rng(seed)`: PCG64 with 64-bit output. Draws of 32 bits use one half of an output at a time.
 #[derive(Clone, Debug)]
 pub struct Generator {
     state: u128,
     increment: u128,
-    /// The high half of the last word of which only the low half was used.
+    /// The high half of the last word, if only its low half has been used.
     unused_half: Option<u32>,
 }
 
@@ -148,7 +148,7 @@ impl Generator {
         folded.rotate_right((self.state >> 122) as u32)
     }
 
-    /// Returns the next 32 random bits: the low half of a new word, and on the following call its high half.
+    /// Returns the next 32 random bits: the low half of a new word, and in the next call its high half.
     pub fn next_u32(&mut self) -> u32 {
         match self.unused_half.take() {
             Some(half) => half,
@@ -160,12 +160,12 @@ impl Generator {
         }
     }
 
-    /// Shuffles like `shuffle(items)` of one dimension, and like `permutation(items)` shuffles its copy.
+    /// Shuffles like `shuffle(items)` for one dimension, and like `permutation(items)` does its copy.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         self.shuffle_items(items);
     }
 
-    /// Returns `permutation(count)`. Uses four bytes of memory per number for up to 2³² numbers, eight beyond.
+    /// Returns `permutation(count)`. Needs four bytes of memory per number for up to 2³² numbers, and eight for more.
     pub fn permutation(&mut self, count: u64) -> Permutation {
         let mut order = Permutation::ascending(count);
         match &mut order {
@@ -185,7 +185,7 @@ impl RandomWords for Generator {
     }
 }
 
-/// An order of the numbers from 0 upwards, in the smallest sufficient integer type.
+/// A permutation of the numbers from 0 on, in the smallest sufficient integer type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permutation {
     /// Up to 2³² numbers.
@@ -204,7 +204,7 @@ impl Permutation {
         }
     }
 
-    /// Returns how many numbers there are.
+    /// Returns the number of numbers.
     pub fn len(&self) -> usize {
         match self {
             Self::Narrow(places) => places.len(),
@@ -217,7 +217,7 @@ impl Permutation {
         self.len() == 0
     }
 
-    /// Returns the number at a place; 0 if the place does not exist.
+    /// Returns the number at an index; 0 if the index is out of bounds.
     pub fn at(&self, place: usize) -> u64 {
         match self {
             Self::Narrow(places) => places.get(place).map_or(0, |&number| u64::from(number)),
@@ -250,13 +250,13 @@ impl RandomState {
         self.0.next_u32()
     }
 
-    /// Shuffles like `shuffle(items)` of one dimension.
+    /// Shuffles like `shuffle(items)` for one dimension.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         self.shuffle_items(items);
     }
 
-    /// Like [`shuffle`](Self::shuffle), for very many items: `watch` periodically receives the number of additional items in their final
-    /// place, and may end the shuffle.
+    /// Like [`shuffle`](Self::shuffle), for very many items: periodically calls `watch` with the number of additional items in their final
+    /// position. `watch` can end the shuffle.
     pub fn shuffle_watched<T, E>(
         &mut self,
         items: &mut [T],

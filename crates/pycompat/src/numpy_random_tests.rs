@@ -88,7 +88,7 @@ fn nothing_is_drawn_for_fewer_than_two_items() {
     assert_eq!(generator.next_u64(), Generator::seeded(7).next_u64());
 }
 
-/// Returns given words in sequence, to check how wide intervals are drawn.
+/// Returns the given words in sequence, to test how large intervals are drawn.
 struct CountedWords(Vec<u64>);
 
 impl RandomWords for CountedWords {

@@ -1,7 +1,8 @@
 //! Python's regular expressions: `re.match` and `re.search` on names.
 //!
-//! A pattern is first rewritten so that it keeps its Python meaning ([`super::pattern_syntax`]), then run by the `regex` crate in linear
-//! time; patterns with look-around, back-references and the like are run by `fancy-regex` with a limit on backtracking.
+//! A pattern is first translated so that it has the same meaning as in Python ([`super::pattern_syntax`]), and then run by the `regex`
+//! crate in linear time. Patterns with look-around, back-references and similar constructs are run by `fancy-regex` with a limit on
+//! backtracking.
 
 use super::pattern_syntax::{translate, RegexPattern};
 
@@ -10,13 +11,13 @@ const SIZE_LIMIT: usize = 16 << 20;
 /// Maximum number of backtracking steps of a pattern on one name.
 const BACKTRACK_LIMIT: usize = 1_000_000;
 
-/// The reason why a pattern cannot be used.
+/// The reason why a pattern is invalid or not supported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PatternError {
     /// The reason, which names the construct.
     pub message: String,
-    /// What the user can do about it, if anything.
+    /// What the user can do about the pattern.
     pub hint: Option<String>,
 }
 
@@ -63,7 +64,7 @@ impl Program {
     }
 }
 
-/// The same pattern, anchored at the start of the text and unanchored.
+/// A pattern compiled in two forms: anchored at the start of the text, and unanchored.
 #[derive(Clone, Debug)]
 struct Pair {
     start: Program,
@@ -84,12 +85,12 @@ impl Pair {
 pub struct Pattern {
     text: String,
     ordinary: Pair,
-    /// For texts that end in a line end, where Python's `$` can match at two places; only for patterns with a `$`.
+    /// The pattern for texts that end with a line end, where Python's `$` can match at two positions. Set only for patterns with a `$`.
     before_line_end: Option<Pair>,
 }
 
 impl Pattern {
-    /// Compiles a pattern; the error names the construct that cannot be used.
+    /// Compiles a pattern. The error names the construct that is invalid or not supported.
     pub fn compile(text: &str) -> Result<Self, PatternError> {
         Self::build(text).map_err(|mut error| {
             if let (None, Some(meant)) = (&error.hint, glob_meaning(text)) {
@@ -112,7 +113,7 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), ordinary, before_line_end })
     }
 
-    /// Returns the pattern as it was given.
+    /// Returns the text of the pattern.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -124,29 +125,29 @@ impl Pattern {
         }
     }
 
-    /// Whether the pattern matches at the start, not necessarily to the end (`re.match`). A pattern that needs too many steps does not
-    /// match.
+    /// Whether the pattern matches at the start of a text, not necessarily to the end (`re.match`). Returns `false` if matching needs too
+    /// many steps.
     pub fn is_match_start(&self, text: &str) -> bool {
         self.try_match_start(text).unwrap_or(false)
     }
 
-    /// Whether the pattern matches anywhere (`re.search`). A pattern that needs too many steps does not match.
+    /// Whether the pattern matches anywhere in a text (`re.search`). Returns `false` if matching needs too many steps.
     pub fn is_found(&self, text: &str) -> bool {
         self.try_found(text).unwrap_or(false)
     }
 
-    /// Like [`is_match_start`](Self::is_match_start), but returns an error for too many steps.
+    /// Like [`is_match_start`](Self::is_match_start), but fails if matching needs too many steps.
     pub fn try_match_start(&self, text: &str) -> Result<bool, PatternError> {
         self.pair_for(text).start.is_match(text)
     }
 
-    /// Like [`is_found`](Self::is_found), but returns an error for too many steps.
+    /// Like [`is_found`](Self::is_found), but fails if matching needs too many steps.
     pub fn try_found(&self, text: &str) -> Result<bool, PatternError> {
         self.pair_for(text).unanchored.is_match(text)
     }
 }
 
-/// Placeholder for `$` until the kind of text is known; a character that no pattern text contains after translation.
+/// Placeholder for `$`, which depends on the text to match. Translated patterns do not contain this character otherwise.
 pub(super) const END: &str = "\u{10ffff}";
 
 /// Returns the last line of a multi-line message, without its label.
@@ -155,8 +156,8 @@ fn one_line(message: &str) -> String {
     last.strip_prefix("error: ").unwrap_or(last).to_owned()
 }
 
-/// Returns the regular expression that a glob was probably meant to be: `val-shard-*` → `val-shard-.*`. `None` if the text does not look
-/// like a glob.
+/// Returns the regular expression that a glob was probably meant to be: `val-shard-*` → `val-shard-.*`. Returns `None` if the text does not
+/// look like a glob.
 pub fn glob_meaning(text: &str) -> Option<String> {
     if text.contains(['\\', '(', ')', '|', '^', '$', '+'])
         || text.contains(".*")
@@ -176,7 +177,7 @@ pub fn glob_meaning(text: &str) -> Option<String> {
             _ if in_class => {}
             '[' => in_class = true,
             '*' | '?' => {
-                // After a class or a brace, a star is just as likely to be a repetition.
+                // After a class or a brace, a star is as likely to be a repetition.
                 if matches!(previous, Some(']' | '}')) {
                     return None;
                 }

@@ -1,5 +1,5 @@
-//! Rewrites Python's pattern syntax as that of the `regex` crate. Every construct is parsed here, so that none can change its meaning; a
-//! construct without an equivalent is refused, and the error names it.
+//! Translates Python's pattern syntax to that of the `regex` crate. Every construct is parsed here, so that none changes its meaning. A
+//! construct without an equivalent is refused with an error that names it.
 
 mod escapes;
 mod groups;
@@ -9,11 +9,11 @@ use std::fmt::Write as _;
 
 /// A pattern in the syntax of the `regex` crate.
 pub(super) struct RegexPattern {
-    /// The pattern, with [`END`] in place of `$`.
+    /// The pattern, with [`END`] instead of `$`.
     pub(super) body: String,
-    /// Whether it contains look-around, back-references, atomic groups, possessive repetition or conditions.
+    /// Whether it has look-around, back-references, atomic groups, possessive repetition or conditions.
     pub(super) backtracking: bool,
-    /// Whether it contains a `$` that is not in multi-line mode.
+    /// Whether it has a `$` outside of multi-line mode.
     pub(super) has_end: bool,
 }
 
@@ -49,19 +49,19 @@ struct Translator {
     backtracking: bool,
     has_end: bool,
     groups: usize,
-    /// Numbers of the capturing groups that are not closed yet.
+    /// Numbers of the capturing groups that are still open.
     open: Vec<usize>,
     names: Vec<(String, usize)>,
-    /// Whether `(?m)` is active, per open group.
+    /// Whether `(?m)` is active, for each open group.
     multiline: Vec<bool>,
 }
 
-/// What may follow an element.
+/// What may follow an element of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FollowRule {
     /// No repetition: the start of a branch, or a position such as `^`.
     Nothing,
-    /// May be repeated.
+    /// A repetition.
     Element,
     /// No repetition: the element is already repeated.
     Repetition,
@@ -99,7 +99,7 @@ impl Translator {
         push_literal(&mut self.out, c);
     }
 
-    /// Translates alternatives up to a `)`, which is not consumed, or the end; returns their number.
+    /// Translates alternatives up to a `)`, which is not consumed, or the end of the pattern. Returns their number.
     fn sequence(&mut self) -> Result<usize> {
         let mut alternatives = 1;
         let mut after = FollowRule::Nothing;
@@ -213,7 +213,7 @@ impl Translator {
     }
 }
 
-/// Appends a literal character, valid inside and outside of classes.
+/// Appends a literal character, in a form that is valid inside and outside of classes.
 fn push_literal(out: &mut String, c: char) {
     if c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | ' ') {
         out.push(c);

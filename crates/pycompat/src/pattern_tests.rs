@@ -2,7 +2,7 @@ use super::*;
 use crate::{json_read, Node};
 use proptest::prelude::*;
 
-/// Parts of the messages for constructs that Python supports and that are refused here.
+/// Parts of the messages for constructs that Python supports, but this crate does not.
 const REFUSED: [&str; 4] =
     ["is not supported", "the pattern does not compile", "too large once compiled", "is too large"];
 
@@ -24,7 +24,7 @@ fn patterns_match_where_python_matches_and_fail_where_python_fails() {
                 refused.push(format!("{pattern:?}: {}", error.message));
             }
             (Err(error), Some(_)) => wrong.push(format!("{pattern:?} is refused: {}", error.message)),
-            // Lookbehind of any width is accepted; Python's must be fixed.
+            // Lookbehind of any width is accepted, although Python requires a fixed width.
             (Ok(_), None) if row.get("error").and_then(Node::as_str).is_some_and(|e| e.contains("fixed-width")) => {}
             (Ok(_), None) => wrong.push(format!("{pattern:?} should fail: {:?}", row.get("error"))),
             (Err(_), None) => {}

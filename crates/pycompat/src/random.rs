@@ -1,4 +1,4 @@
-//! CPython's `random.Random`: the Mersenne Twister, and the shuffle and the choices built on it (docs/formats/energon.md §9.1,
+//! CPython's `random.Random`: the Mersenne Twister, and its shuffle and choice functions (docs/formats/energon.md §9.1,
 //! docs/formats/modalities.md §5.8).
 
 const LENGTH: usize = 624;
@@ -12,17 +12,17 @@ pub struct MersenneTwister {
 }
 
 impl MersenneTwister {
-    /// Seeds the generator as CPython does from a small non-negative integer: by the array of its 32-bit digits.
+    /// Seeds the generator as CPython does with a small non-negative integer, whose 32-bit digits form an array.
     pub fn seeded(seed: u32) -> Self {
         Self::from_words(&[seed])
     }
 
-    /// Seeds the generator as CPython does from any integer.
+    /// Seeds the generator as CPython does with any integer.
     pub fn seeded_by(seed: &Seed) -> Self {
         Self::from_words(&seed.words)
     }
 
-    /// Seeds the generator by an array of words (`init_by_array`), which must not be empty.
+    /// Seeds the generator with an array of words (`init_by_array`), which must not be empty.
     fn from_words(words: &[u32]) -> Self {
         let mut twister = Self::from_word(19_650_218);
         let state = &mut twister.state;
@@ -41,7 +41,7 @@ impl MersenneTwister {
         twister
     }
 
-    /// Seeds the generator by one word (`init_genrand`), like numpy's legacy `RandomState`.
+    /// Seeds the generator with one word (`init_genrand`), like numpy's legacy `RandomState`.
     pub fn from_word(word: u32) -> Self {
         let mut state = Vec::with_capacity(LENGTH);
         state.push(word);
@@ -52,7 +52,7 @@ impl MersenneTwister {
         Self { state, next: LENGTH }
     }
 
-    /// Returns the next slot; at the end, the last value is copied to the front.
+    /// Returns the next index; at the end, copies the last value to the front.
     fn advance(state: &mut [u32], i: usize) -> usize {
         if i + 1 < LENGTH {
             return i + 1;
@@ -62,7 +62,7 @@ impl MersenneTwister {
     }
 
     fn refill(&mut self) {
-        // Three loops, so that no index has to be taken modulo the length.
+        // Three loops avoid taking indexes modulo the length.
         let state = &mut self.state;
         for i in 0..LENGTH - MIDDLE {
             state[i] = state[i + MIDDLE] ^ Self::twisted(state[i], state[i + 1]);
@@ -92,7 +92,7 @@ impl MersenneTwister {
         word ^ (word >> 18)
     }
 
-    /// Returns a number below `bound`, drawn like `Random._randbelow`. `bound` is at least 1 and fits in 64 bits.
+    /// Returns a number below `bound`, drawn like `Random._randbelow`. `bound` must be at least 1.
     pub fn below(&mut self, bound: u64) -> u64 {
         let bits = 64 - bound.leading_zeros();
         loop {
@@ -135,14 +135,14 @@ impl MersenneTwister {
     }
 }
 
-/// A whole number of any size, as a seed of Python's generator. Its sign is ignored.
+/// An integer of any size as a seed for Python's generator. Its sign is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seed {
     /// The 32-bit digits of its absolute value, the lowest first; at least one.
     words: Vec<u32>,
 }
 
-/// Maximum length of a seed in decimal digits: what Python itself reads.
+/// Maximum length of a seed in decimal digits, the same as in Python.
 const MAX_SEED_DIGITS: usize = 4_300;
 
 impl Seed {
@@ -180,10 +180,10 @@ pub fn shuffle<T>(items: &mut [T]) {
     MersenneTwister::seeded(42).shuffle(items);
 }
 
-/// Returns a whole number of any size in digits, as Python prints it.
+/// Returns an integer of any size in decimal digits, as Python prints it.
 ///
 /// # Errors
-/// A text that is not a whole number.
+/// The text is not an integer.
 pub fn digits(text: &str) -> Result<String, String> {
     Seed::parse(text).ok_or("expected a whole number")?;
     let digits = text.trim_start_matches(['-', '+']).trim_start_matches('0');

@@ -1,10 +1,9 @@
-//! YAML as the loaders of the formats read it: rapidyaml's structure, and their own rules for unquoted scalars
+//! YAML as parsed by the loaders of the formats: the structure of rapidyaml, and their own rules for unquoted scalars
 //! (docs/formats/energon.md §8).
 //!
 //! Quoted text is text. Unquoted: `null`, `~` and an empty scalar are null; `true`/`yes` and `false`/`no` in any case are Booleans; with a
-//! `.` or an `e` a float if it is one; else a whole number if it is one, so that `00000` is 0 and `1_000` is 1000; else text. Map keys are
-//! always text. Constructs that those loaders do not support are refused instead of being read differently: aliases, tags, several
-//! documents.
+//! `.` or an `e` a float if it is one; otherwise an integer if it is one, so that `00000` is 0 and `1_000` is 1000; otherwise text. Map
+//! keys are always text. Constructs that those loaders do not support are refused: aliases, tags, several documents.
 
 use super::node::Node;
 use super::number::{is_int, parse_float, parse_int};
@@ -16,7 +15,7 @@ pub const MAX_BYTES: usize = 64 << 20;
 /// Maximum nesting depth of lists and maps; deeper documents are refused.
 const MAX_DEPTH: usize = 64;
 
-/// The reason why a YAML text cannot be read, and its position.
+/// The reason why a YAML text cannot be parsed, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlError {
     /// The reason, without the position.
@@ -35,25 +34,25 @@ impl std::fmt::Display for YamlError {
 
 impl std::error::Error for YamlError {}
 
-/// Reads one document. An empty text is [`Node::Null`].
+/// Parses one document. An empty text is [`Node::Null`].
 pub fn read(text: &str) -> Result<Node, YamlError> {
     Ok(read_as(text)?.unwrap_or(Node::Null))
 }
 
-/// Reads one document in which one key of the outermost map may be repeated: its last value is used. Also returns the lines that contain
-/// that key, counted from 1.
+/// Parses one document in which one key of the outermost map may be repeated; its last value counts. Also returns the line numbers of that
+/// key, counted from 1.
 pub fn read_repeated(text: &str, key: &str) -> Result<(Node, Vec<u64>), YamlError> {
     let builder = build(text, Some(key))?;
     Ok((builder.root.unwrap_or(Node::Null), builder.lines))
 }
 
-/// Reads one document with the position of every value. `None` for a text without a value.
+/// Parses one document with the position of every value. Returns `None` for a text without a value.
 pub fn read_marked(text: &str) -> Result<Option<Marked>, YamlError> {
     read_as(text)
 }
 
-/// Returns the line, counted from 1, on which a text begins its first document with `---`: readers of one document that treat a text as a
-/// stream make a list of it.
+/// Returns the line number, counted from 1, of a `---` that starts the first document of a text. Readers that parse a text as a stream
+/// convert such a document to a list.
 pub fn line_of_marker(text: &str) -> Option<u64> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_before =
@@ -63,10 +62,10 @@ pub fn line_of_marker(text: &str) -> Option<u64> {
     (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(at as u64 + 1)
 }
 
-/// The position at which something begins.
+/// A position in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark {
-    /// Line, counted from 1; 0 if the value is in no file.
+    /// Line, counted from 1; 0 if the value is not from a file.
     pub line: u32,
     /// Column in characters, counted from 1.
     pub column: u32,
@@ -91,9 +90,9 @@ pub struct Marked {
 /// The content of a marked value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MarkedValue {
-    /// Neither list nor map.
+    /// A value other than a list or map.
     Scalar(Node),
-    /// No value is written. Some loaders fail on it.
+    /// No value. Some loaders fail in this case.
     Nothing,
     /// A list.
     List(Vec<Marked>),
@@ -202,9 +201,9 @@ struct Builder<'k, T> {
     open: Vec<Open<T>>,
     root: Option<T>,
     documents: usize,
-    /// A key of the outermost map that may be repeated.
+    /// The key of the outermost map that may be repeated.
     repeatable: Option<&'k str>,
-    /// The lines that contain it.
+    /// The line numbers of that key.
     lines: Vec<u64>,
 }
 
@@ -290,7 +289,7 @@ impl<T: Tree> Builder<'_, T> {
     }
 }
 
-/// Returns the value of an unquoted scalar for the loaders.
+/// Returns the value that the loaders give to an unquoted scalar.
 pub fn unquoted(text: &str) -> Node {
     let lower = text.to_lowercase();
     match lower.as_str() {
@@ -304,7 +303,7 @@ pub fn unquoted(text: &str) -> Node {
     }
     match parse_int(text) {
         Some(value) => Node::Int(value),
-        // A number beyond 128 bits is still a number, never a name.
+        // A number beyond 128 bits is a float, not text.
         None if is_int(text) => Node::Float(parse_float(text).unwrap_or(f64::INFINITY)),
         None => Node::str(text),
     }

@@ -1,4 +1,4 @@
-//! How PyYAML selects the style of a text, and which unquoted texts YAML 1.1 does not read as text.
+//! Selects the style of a text as PyYAML does, and recognizes unquoted texts that YAML 1.1 does not parse as text.
 
 use super::node::Node;
 use super::yaml_read::unquoted;
@@ -26,17 +26,17 @@ pub(super) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether PyYAML writes a character beyond ASCII unescaped where it may.
+/// Whether PyYAML may write a non-ASCII character unescaped.
 fn is_printable(c: char) -> bool {
     c == '\u{85}' || ('\u{a0}'..='\u{fffd}').contains(&c) && c != '\u{feff}' || ('\u{10000}'..'\u{10ffff}').contains(&c)
 }
 
-/// Whether a character ends a word, as far as indicators are concerned.
+/// Whether a character separates words next to indicators.
 fn is_blank(c: char) -> bool {
     matches!(c, '\0' | ' ' | '\t' | '\r') || is_break(c)
 }
 
-/// Determines what the characters of `text` permit; all those beyond ASCII are escaped unless `allow_unicode`.
+/// Determines the styles that the characters of `text` permit. Non-ASCII characters are escaped unless `allow_unicode`.
 pub(super) fn analyze(text: &str, allow_unicode: bool) -> Analysis {
     let mut found = Findings::default();
     let starts_document = text.starts_with("---") || text.starts_with("...");
@@ -85,7 +85,7 @@ impl Findings {
     }
 }
 
-/// Returns the style that PyYAML selects outside flow collections. `for_loader` quotes text that the loaders would not read as text.
+/// Returns the style that PyYAML selects outside flow collections. `for_loader` quotes text that the loaders would not parse as text.
 pub(super) fn style(text: &str, analysis: &Analysis, simple_key: bool, for_loader: bool) -> Style {
     let plain_here = !(simple_key && (analysis.empty || analysis.multiline));
     let misread = for_loader && !matches!(unquoted(text), Node::Str(_));
@@ -134,7 +134,7 @@ static AMBIGUOUS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
     .collect()
 });
 
-/// Whether YAML 1.1 reads the unquoted text as something other than text.
+/// Whether YAML 1.1 parses the unquoted text as something other than text.
 pub(super) fn is_ambiguous(text: &str) -> bool {
     let Some(first) = text.chars().next() else { return true };
     AMBIGUOUS.iter().any(|(firsts, regex)| firsts.contains(first) && regex.is_match(text))

@@ -4,20 +4,20 @@ pub use super::node::Node;
 use super::number::float_repr;
 use super::yaml_scalar::{analyze, escaped, is_break, style, Style};
 
-/// Texts are folded at the first space beyond this column.
+/// Column after which texts are folded at the next space.
 const WIDTH: usize = 80;
-/// A key whose text has at least this length is written as `? key`; five characters less than 128, because PyYAML counts its tag.
+/// Length from which on a key is written as `? key`; five characters less than 128, because PyYAML counts its tag.
 const LONG_KEY: usize = 128 - "!!str".len();
 
 /// Writes the whole document, with its final line end, exactly as PyYAML does.
 ///
-/// PyYAML leaves a few texts unquoted that the loaders of the formats read as numbers (`08`, `1e3`, `tRue`); files for them are written by
-/// [`dump_for_loader`].
+/// PyYAML does not quote some texts that the loaders of the formats parse as numbers (`08`, `1e3`, `tRue`). Use [`dump_for_loader`] for
+/// files that these loaders read.
 pub fn dump(node: &Node) -> String {
     write(node, false, false)
 }
 
-/// Like [`dump`], but quotes every text that [`read`](super::yaml_read::read) would not read as text.
+/// Like [`dump`], but quotes every text that [`read`](super::yaml_read::read) would not parse as text.
 pub fn dump_for_loader(node: &Node) -> String {
     write(node, true, false)
 }
@@ -54,7 +54,7 @@ fn write(node: &Node, for_loader: bool, allow_unicode: bool) -> String {
     emitter.out
 }
 
-/// Whether PyYAML writes an end-of-document marker: it does after a document whose only value is unquoted.
+/// Whether PyYAML writes an end-of-document marker, as it does after a document that is a single unquoted value.
 fn ends_open(node: &Node, for_loader: bool, allow_unicode: bool) -> bool {
     match node {
         Node::List(_) | Node::Map(_) => false,
@@ -68,8 +68,8 @@ pub fn dump_sorted(node: &Node) -> String {
     dump_for_loader(&sorted(node))
 }
 
-/// Writes like PyYAML's `dump(value, allow_unicode=True)`: like [`dump`], with the keys of every map in code-point order, and with
-/// characters beyond ASCII unescaped.
+/// Writes like PyYAML's `dump(value, allow_unicode=True)`: like [`dump`], with the keys of every map in code-point order and with non-ASCII
+/// characters unescaped.
 pub fn dump_as_python_sorted(node: &Node) -> String {
     write(&sorted(node), false, true)
 }
@@ -95,7 +95,7 @@ enum NodeContext {
     LongKey,
 }
 
-/// The output and its position. `indent` is that of the innermost block collection, `None` before the first.
+/// The output and its position. `indent` is the indentation of the innermost block collection; `None` before the first.
 struct Emitter {
     out: String,
     column: usize,
@@ -121,7 +121,7 @@ impl Emitter {
         self.write(text);
     }
 
-    /// Writes `- `, `? ` or the `: ` after a long key: more structure may follow on the same line.
+    /// Writes `- `, `? ` or the `: ` after a long key, after which more structure may follow on the same line.
     fn structure(&mut self, text: &str) {
         let at_indent = self.at_indent;
         self.indicator(text, true);
@@ -167,7 +167,7 @@ impl Emitter {
 
     fn list(&mut self, items: &[Node], place: NodeContext) {
         let outer = self.indent;
-        // A list directly below its key starts in the key's own column.
+        // A list directly below its key starts in the column of the key.
         let under_key = place == NodeContext::Value && !self.at_indent;
         let indent = match outer {
             None => 0,
@@ -258,7 +258,7 @@ impl Emitter {
                     at += spaces.len();
                 }
                 TextRun::Breaks(breaks) => {
-                    // A single line end would be folded into a space, so one more is written.
+                    // A single line end would be folded into a space, so an additional one is written.
                     for _ in 0..=breaks.chars().count() {
                         self.line_break();
                     }
@@ -274,7 +274,7 @@ impl Emitter {
         self.indicator("'", false);
     }
 
-    /// Writes text in double quotes, in runs; a run ends before a character that is escaped, and where a line is folded.
+    /// Writes text in double quotes, in runs. A run ends before an escaped character, and where a line is folded.
     fn double(&mut self, text: &str, may_fold: bool) {
         self.indicator("\"", true);
         let chars: Vec<(usize, char)> = text.char_indices().collect();

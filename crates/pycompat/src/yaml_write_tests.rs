@@ -2,7 +2,7 @@ use super::*;
 use crate::{json_read, yaml_read};
 use proptest::prelude::*;
 
-/// Values and PyYAML 6.0.3's output for them, one pair per line.
+/// Returns values and PyYAML 6.0.3's output for them, from a file with one pair per line.
 fn table(name: &str) -> Vec<(Node, String)> {
     let path = std::env::var("GRISTMILL_TABLE").unwrap_or(format!("../../tests/golden/python/{name}"));
     let text = std::fs::read_to_string(path).unwrap();

@@ -1,6 +1,7 @@
-//! Texts on which tokenizer readers tend to differ: each is encoded by the fast reader and by the reference before the fast one is used.
+//! Test texts on which implementations of tokenizers often differ. The fast tokenizer is used only if it encodes all of them as the
+//! reference tokenizer does.
 
-/// Pieces that are difficult alone and in combination with others.
+/// Strings that are difficult to tokenize alone or combined with others.
 const PIECES: &[&str] = &[
     "",
     "a",
@@ -125,15 +126,15 @@ const PIECES: &[&str] = &[
     "<0x0A>",
 ];
 
-/// Returns the whole set for a tokenizer with these added tokens: every piece, pairs of them, runs, long words, and the added tokens'
-/// spellings whole, cut in pieces, doubled, in sequence and between letters and spaces.
+/// Returns all test texts for a tokenizer with these added tokens: every piece, pairs of pieces, runs, long words, and the added tokens:
+/// unchanged, divided, doubled, in sequence, and between letters and spaces.
 ///
-/// For the reference one more text costs as much time as fifty more bytes in another text: pieces that need not be at an end of a text are
-/// put together with others of their kind.
+/// For the reference tokenizer, an additional text costs as much time as fifty additional bytes. Pieces that need not be at the end of a
+/// text are therefore combined into one text.
 pub(super) fn texts(added: &[&str]) -> Vec<String> {
     let mut out: Vec<String> = PIECES.iter().map(|piece| (*piece).to_owned()).collect();
     for (at, left) in PIECES.iter().enumerate() {
-        // Strides without a common divisor bring every piece next to many others.
+        // The strides are coprime, so that every piece is next to many others.
         let next = |stride: usize| PIECES[(at * 3 + stride) % PIECES.len()];
         out.push([1, 7, 23, 41, 60].map(|stride| format!("{left}{}", next(stride))).join("\n"));
         out.push([60, 41, 23, 7, 1].map(|stride| format!("x {left} {}{left}\n", next(stride))).concat());
@@ -142,14 +143,14 @@ pub(super) fn texts(added: &[&str]) -> Vec<String> {
     for count in [2, 3, 4, 7, 15, 16, 17, 31, 64, 65, 257, 520] {
         let runs = [" ", "\n", "a", "1", ".", "é", "你", "\u{301}", "\t", "ab ", " a", "\r\n", "👍"]
             .map(|run| run.repeat(count));
-        // The longest runs take most of the time, so only a few of them are used.
+        // The longest runs need most of the time, so only some of them are used.
         if count < 257 {
             out.extend(runs.clone());
         }
         let kinds = if count < 520 { runs.len() } else { 6 };
         out.push(runs.iter().take(kinds).map(|run| format!("x{run}y")).collect());
     }
-    // Words that a vocabulary with tokens for bytes spells, and that no merge may produce.
+    // Names of byte tokens, which the text contains as ordinary characters.
     let bytes: Vec<String> = (0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>")).collect();
     out.extend(bytes.chunks(16).flat_map(|some| [some.join(" "), some.concat(), some.concat().to_lowercase()]));
     out.extend(bytes.into_iter().step_by(37));

@@ -1,18 +1,18 @@
-//! The spelling of bytes in byte-level vocabularies: each byte is one printable character.
+//! The representation of bytes in byte-level vocabularies: each byte is one printable character.
 
-/// The first character after those that spell a byte.
+/// The code point after the last character that represents a byte.
 const END: usize = 0x144;
 
-/// The value of a character that spells no byte.
+/// Marks a character that represents no byte.
 const NONE: u16 = u16::MAX;
 
-/// The bytes of all characters below [`END`].
+/// The byte that each character below [`END`] represents.
 const BYTES: [u16; END] = {
     let mut bytes = [NONE; END];
     let (mut byte, mut other) = (0, 0x100);
     while byte < 0x100 {
         let is_printable = matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
-        // The other bytes, in order, are spelled by the characters from 256 on.
+        // The other bytes are represented by the characters from 256 on, in order.
         bytes[if is_printable { byte } else { other }] = byte as u16;
         if !is_printable {
             other += 1;
@@ -22,7 +22,7 @@ const BYTES: [u16; END] = {
     bytes
 };
 
-/// Returns the byte that a character of such a vocabulary spells.
+/// Returns the byte that a character represents; `None` if it represents no byte.
 pub(super) fn byte_of(spelled: char) -> Option<u8> {
     BYTES.get(spelled as usize).and_then(|byte| u8::try_from(*byte).ok())
 }

@@ -1,4 +1,4 @@
-//! Turns text into ids, for one thread.
+//! Encodes text into ids, for one thread.
 
 use super::bpe;
 use super::sentencepiece::Scratch;
@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct TokenSpan {
     /// Id of the token.
     pub id: u32,
-    /// Range in characters, as the reference counts it: a character of several tokens belongs to each of them.
+    /// Range in characters, as counted by the reference tokenizer: if a character consists of several tokens, all of them contain it.
     pub chars: Range<usize>,
     /// Range in bytes.
     pub bytes: Range<usize>,
@@ -24,22 +24,22 @@ pub fn token_at_char(spans: &[TokenSpan], at: usize) -> Option<usize> {
     spans.iter().position(|span| !span.is_template && span.chars.contains(&at))
 }
 
-/// The raw ids of some texts, by index. Its memory is reused.
+/// The raw ids of several texts. Its memory is reused.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// The ids of all texts, concatenated.
     ids: Vec<u32>,
-    /// Where the ids of each text end.
+    /// The end of the ids of each text.
     ends: Vec<usize>,
-    /// Indexes of texts that cannot be encoded.
+    /// Indexes of the texts that cannot be encoded.
     refused: Vec<usize>,
 }
 
-/// Number of ids above which their memory is freed.
+/// Number of ids above which the memory is freed.
 const MAX_KEPT_IDS: usize = 1 << 20;
 
 impl Batch {
-    /// Returns the ids of a text, by its index from 0; `None` where the tokenizer cannot encode it.
+    /// Returns the ids of the text with this index; `None` if the tokenizer cannot encode it.
     pub fn ids(&self, number: usize) -> Option<&[u32]> {
         let from = number.checked_sub(1).map_or(Some(&0), |before| self.ends.get(before))?;
         let ids = self.ids.get(*from..*self.ends.get(number)?)?;
@@ -71,9 +71,10 @@ impl Encoder {
         Self { words: bpe::Scratch::with_cache_bytes(bytes), ..self }
     }
 
-    /// Appends the raw ids of a text to `out`: normalizer, added tokens and splitting apply; no template, truncation or padding.
+    /// Appends the raw ids of a text to `out`. Applies the normalizer, the added tokens and the pre-tokenizer, but no template, truncation
+    /// or padding.
     ///
-    /// Fails with a data failure where the tokenizer cannot encode the text; `out` is then unchanged.
+    /// Fails with a data failure if the tokenizer cannot encode the text; `out` is then unchanged.
     pub fn encode(&mut self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
         match self.tokenizer.engine() {
             Engine::Json(_, Some(fast)) if self.tokenizer.is_fast() && fast.encode(text, &mut self.words, out) => {
@@ -85,8 +86,8 @@ impl Encoder {
         }
     }
 
-    /// Encodes several texts like [`encode`](Self::encode), which is faster than one call for each where they are short. A text that cannot
-    /// be encoded is not a failure; only an error that concerns none of the texts is.
+    /// Encodes several texts like [`encode`](Self::encode), which is faster for short texts than separate calls. A text that cannot be
+    /// encoded is recorded in `out`; only an error that concerns none of the texts is returned.
     pub fn encode_all(&mut self, texts: &[&str], out: &mut Batch) -> Outcome<()> {
         if out.ids.len() > MAX_KEPT_IDS {
             out.ids = Vec::new();
@@ -110,12 +111,12 @@ impl Encoder {
         Ok(())
     }
 
-    /// Whether the fast reader is currently used.
+    /// Whether the fast tokenizer is currently used.
     pub(super) fn is_fast(&self) -> bool {
         self.tokenizer.is_fast()
     }
 
-    /// Appends the raw ids of the reference, also while the fast reader is used.
+    /// Appends the raw ids computed by the reference tokenizer, even while the fast tokenizer is used.
     pub fn encode_by_reference(&mut self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.encode(text, out),
@@ -124,7 +125,7 @@ impl Encoder {
         }
     }
 
-    /// Returns the raw tokens with their ranges in the text, always by the reference.
+    /// Returns the raw tokens with their ranges in the text. Always uses the reference tokenizer.
     pub fn encode_spans(&mut self, text: &str) -> Outcome<Vec<TokenSpan>> {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.spans(text, false),
@@ -133,8 +134,8 @@ impl Encoder {
         }
     }
 
-    /// Like [`encode_spans`](Self::encode_spans), with the file's own post-processor: the template's tokens are included, and ranges are
-    /// trimmed where it is configured to do that.
+    /// Like [`encode_spans`](Self::encode_spans), with the post-processor of the file: includes the tokens of the template, and trims
+    /// ranges if the file requests it.
     pub fn encode_spans_with_template(&mut self, text: &str) -> Outcome<Vec<TokenSpan>> {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.spans(text, true),
@@ -144,7 +145,7 @@ impl Encoder {
     }
 }
 
-/// Stores the index of a text that cannot be encoded; another failure is returned.
+/// Records the index of a text that cannot be encoded. Returns other failures.
 fn refused_or(encoded: Outcome<()>, number: usize, refused: &mut Vec<usize>) -> Outcome<()> {
     match encoded {
         Err(failure) if failure.class == ExitClass::Data => {

@@ -1,9 +1,9 @@
-//! The facts about a tokenizer that are known without encoding anything.
+//! Facts about a tokenizer that are known without encoding text.
 
 use gristmill_core::{Failure, Outcome};
 use serde::Serialize;
 
-/// The kind of file that the tokenizer was read from.
+/// The kind of the tokenizer's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenizerKind {
@@ -11,22 +11,22 @@ pub enum TokenizerKind {
     Json,
     /// A SentencePiece `.model`.
     SentencePiece,
-    /// No file: texts are numbers.
+    /// No file: texts consist of numbers.
     Numbers,
 }
 
-/// The contents of a tokenizer's file, for reviews, reports and the identity of a plan.
+/// Facts about the tokenizer's file, for reviews, reports and the identity of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TokenizerFacts {
-    /// Whether the file is a `tokenizer.json` or SentencePiece.
+    /// The kind of the file.
     pub kind: TokenizerKind,
     /// Name of the model: `BPE`, `Unigram`, `WordPiece`, `WordLevel`; for SentencePiece `BPE`, `Unigram`.
     pub model: &'static str,
-    /// Number of tokens of the model itself, without added ones.
+    /// Number of tokens of the model itself, without added tokens.
     pub base_size: u64,
-    /// Number of tokens of the model and those added to it, each counted once.
+    /// Number of distinct tokens, including added tokens.
     pub full_size: u64,
-    /// The greatest id that can be produced; it can be above `full_size` where ids have gaps.
+    /// The greatest id. It exceeds `full_size` if ids have gaps.
     pub greatest_id: u32,
     /// Tokens added to the model, by id.
     pub added: Vec<AddedTokenFacts>,
@@ -38,22 +38,22 @@ pub struct TokenizerFacts {
     pub has_truncation: bool,
     /// Whether the file has padding settings.
     pub has_padding: bool,
-    /// Whether a faster reader than the reference is currently used.
+    /// Whether the fast tokenizer is currently used.
     pub is_fast: bool,
-    /// Why the fast reader is not used for this file; `None` where it is.
+    /// The reason why the fast tokenizer is not used for this file; `None` if it is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_because: Option<String>,
-    /// blake3 of the file's bytes, in hexadecimal.
+    /// BLAKE3 of the file, in hexadecimal digits.
     pub hash: String,
-    /// What the user should know before packing with this tokenizer, one sentence each.
+    /// Warnings to show before packing with this tokenizer, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// The warning about a tokenizer without a token that ends a text.
+/// The warning about a tokenizer without an EOS token.
 pub(super) const NO_END: &str = "no token is recognized as the end of text";
 
 impl TokenizerFacts {
-    /// Returns the facts of a model of `size` tokens, to which nothing is added.
+    /// Returns the facts of a model of `size` tokens without added tokens.
     pub(super) fn of_model(kind: TokenizerKind, model: &'static str, size: u64, hash: String) -> Self {
         Self {
             kind,
@@ -73,29 +73,29 @@ impl TokenizerFacts {
         }
     }
 
-    /// Returns the warnings that apply, without that of a missing EOS token if the plan names one.
+    /// Returns the warnings that apply. If the plan names an EOS token, omits the warning that it is missing.
     pub fn warnings_for(&self, names_an_end: bool) -> Vec<String> {
         self.warnings.iter().filter(|words| !names_an_end || *words != NO_END).cloned().collect()
     }
 }
 
-/// A token that was added to the model's own.
+/// A token that is not part of the model's own vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AddedTokenFacts {
     /// Id of the token.
     pub id: u32,
-    /// Spelling of the token, raw.
+    /// Spelling of the token, not escaped for display.
     pub text: String,
     /// Whether it is a control token (`special`).
     pub is_special: bool,
 }
 
-/// Ids that the file's post-processor puts around a single text.
+/// Ids that the post-processor of the file adds to a single text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Template {
-    /// Ids before the text's own.
+    /// Ids before the ids of the text.
     pub prefix: Vec<u32>,
-    /// Ids after the text's own.
+    /// Ids after the ids of the text.
     pub suffix: Vec<u32>,
 }
 
@@ -114,24 +114,24 @@ pub enum Side {
 pub struct Truncation {
     /// Maximum number of ids of a text, including those of the template.
     pub max_length: usize,
-    /// The side on which ids are cut off.
+    /// The side on which ids are removed.
     pub side: Side,
 }
 
 /// The padding of short texts, as stored in `tokenizer.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Padding {
-    /// The length in ids up to which texts are padded.
+    /// The minimum length of texts, in ids.
     pub length: PaddingLength,
-    /// Lengths are rounded up to a multiple of this, where it is given and above 0.
+    /// If set and above 0, lengths are rounded up to a multiple of this.
     pub multiple_of: Option<usize>,
-    /// The side on which ids are added.
+    /// The side on which padding is added.
     pub side: Side,
-    /// The id that is added.
+    /// The padding id.
     pub id: u32,
 }
 
-/// The length up to which texts are padded.
+/// The minimum length of padded texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PaddingLength {
@@ -142,13 +142,13 @@ pub enum PaddingLength {
 }
 
 impl Template {
-    /// Whether nothing is put around a text.
+    /// Whether the template adds no ids.
     pub fn is_empty(&self) -> bool {
         self.prefix.is_empty() && self.suffix.is_empty()
     }
 
-    /// Returns prefix, ids and suffix. The raw ids are cut first as in the reference: to `max_length` less the template's own. Fails with a
-    /// usage failure if the template alone is longer than that.
+    /// Returns prefix, ids and suffix. As in the reference, the raw ids are first truncated to `max_length` minus the length of the
+    /// template. Fails with a usage failure if the template alone is longer.
     pub fn with_special_ids<'a>(&'a self, ids: &'a [u32], truncation: Option<&Truncation>) -> Outcome<[&'a [u32]; 3]> {
         let kept = match truncation {
             Some(truncation) => truncation.truncate(ids, self.prefix.len() + self.suffix.len())?,
@@ -167,12 +167,12 @@ impl Template {
 }
 
 impl Truncation {
-    /// Returns how many of a text's raw ids are cut off when `around` ids are to be put around them.
+    /// Returns the number of raw ids of a text that are removed if `around` ids are added to the text.
     pub fn truncated_ids(&self, ids: usize, around: usize) -> usize {
         ids.saturating_sub(self.max_length.saturating_sub(around))
     }
 
-    /// Returns the part of a text's raw ids that is left when `around` ids are to be put around them.
+    /// Returns the raw ids of a text that remain if `around` ids are added to the text.
     pub fn truncate<'a>(&self, ids: &'a [u32], around: usize) -> Outcome<&'a [u32]> {
         if self.max_length < around {
             let why = format!(
@@ -191,7 +191,7 @@ impl Truncation {
 }
 
 impl Padding {
-    /// Pads each text of a batch, as the reference does: all to one length; nothing is cut.
+    /// Pads all texts of a batch to the same length, as the reference does. Does not truncate.
     pub fn apply(&self, batch: &mut [Vec<u32>]) {
         let mut length = match self.length {
             PaddingLength::Fixed(length) => length,

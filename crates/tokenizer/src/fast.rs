@@ -1,4 +1,4 @@
-//! Readers of byte-pair tokenizers that are faster than the reference.
+//! Fast tokenizers for byte-pair files.
 
 use super::bpe::{Bpe, Scratch, Tables};
 use super::reference::{guarded, Reference};
@@ -6,33 +6,33 @@ use gristmill_core::Outcome;
 use memchr::memmem::Finder;
 use serde_json::{json, Value};
 
-/// Above this id the other reader's tables, which have a slot for every id, would be far larger than the vocabulary.
+/// Maximum id for the `fastokens` crate. Its tables have a slot for every id and would be far larger than the vocabulary.
 const GREATEST_ID: u32 = 1 << 22;
 
-/// An apostrophe and a long s: patterns that ignore case treat it as a contraction, but the other reader's scanners do not.
+/// An apostrophe and a long s. Patterns that ignore case treat it as a contraction, but the scanners of the `fastokens` crate do not.
 const CONTRACTED_LONG_S: &str = "'ſ";
 
-/// For a text that contains this the fast reader returns wrong ids, so that tests can observe the consequences.
+/// For a text that contains this mark, the fast tokenizer returns wrong ids, for tests of the consequences.
 #[cfg(any(test, feature = "testing"))]
 pub const DIFFERENCE_MARK: &str = "\u{e000}the fast reader differs here\u{e000}";
 
-/// A tokenizer in a fast reader: raw ids only.
+/// A fast tokenizer, which computes raw ids only.
 pub(super) enum FastTokenizer {
-    /// Read by the code in [`bpe`](super::bpe).
+    /// The implementation in [`bpe`](super::bpe).
     Own(Box<Bpe>),
-    /// Read by another crate, which accepts more ways of splitting, takes longer to load, and more memory for each thread.
+    /// The `fastokens` crate, which accepts more pre-tokenizers, but takes longer to load and needs more memory per thread.
     Other(Box<FastokensTokenizer>),
 }
 
-/// A tokenizer in the other crate.
+/// A tokenizer of the `fastokens` crate.
 pub(super) struct FastokensTokenizer {
     tokenizer: fastokens::Tokenizer,
     long_s: Finder<'static>,
 }
 
 impl FastTokenizer {
-    /// Reads the same file, for which the tables of [`bpe`](super::bpe) may have been built; otherwise returns why no fast reader accepts
-    /// it.
+    /// Returns the fast tokenizer for a file, using the tables of [`bpe`](super::bpe) if they were built. The error is the reason why no
+    /// fast tokenizer accepts the file.
     pub(super) fn parse(
         json: &[u8],
         tables: Result<Tables, String>,
@@ -51,7 +51,7 @@ impl FastTokenizer {
         }
     }
 
-    /// Appends the raw ids of a text; returns `false` and leaves `out` unchanged where the fast reader cannot encode it.
+    /// Appends the raw ids of a text. Returns `false` without changing `out` if the fast tokenizer cannot encode the text.
     pub(super) fn encode(&self, text: &str, scratch: &mut Scratch, out: &mut Vec<u32>) -> bool {
         #[cfg(any(test, feature = "testing"))]
         let before = out.len();
@@ -66,8 +66,8 @@ impl FastTokenizer {
         is_done
     }
 
-    /// Encodes several texts at once into raw ids, and where those of each end; `others` encodes the texts that the fast reader cannot.
-    /// Returns `false` where it takes texts only one by one; the contents of `ids` and `ends` are then undefined.
+    /// Encodes several texts into raw ids, and stores the end of each text's ids. `others` encodes the texts that the fast tokenizer
+    /// cannot. Returns `false` if this tokenizer encodes texts only one by one; the contents of `ids` and `ends` are then undefined.
     pub(super) fn encode_all(
         &self,
         texts: &[&str],
@@ -97,12 +97,12 @@ impl FastokensTokenizer {
         if greatest_id > GREATEST_ID {
             return Err(format!("its ids go up to {greatest_id}"));
         }
-        // The reference assigns ids to added tokens in its own order; this reader uses those in the file.
+        // The reference assigns ids to added tokens in its own order, but `fastokens` uses the ids in the file.
         if reference.renumbered().next().is_some() {
             return Err("its added tokens have other ids than the file says".into());
         }
         let mut file: Value = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-        // Only raw ids are needed, so parts that this reader does not support must not prevent its use.
+        // Only raw ids are needed, so unsupported other parts are removed.
         if let Some(parts) = file.as_object_mut() {
             for name in ["post_processor", "decoder", "truncation", "padding"] {
                 parts.remove(name);
@@ -136,9 +136,8 @@ impl FastokensTokenizer {
     }
 }
 
-/// Whether some added tokens are searched for in the raw text, others in the normalized text, and there is no normalizer. The reference
-/// then still searches for the first before the others; the other reader does so only where there is a normalizer, even one that changes
-/// nothing.
+/// Whether there is no normalizer, and some added tokens are searched for in the raw text and others in the normalized text. The reference
+/// always searches for the former first; `fastokens` does so only if there is a normalizer, even one without effect.
 fn searches_twice(file: &Value) -> bool {
     let has_normalizer = file.get("normalizer").is_some_and(|normalizer| !normalizer.is_null());
     let added = || file.get("added_tokens").and_then(Value::as_array).into_iter().flatten();
@@ -146,7 +145,8 @@ fn searches_twice(file: &Value) -> bool {
     !has_normalizer && added().any(is_normalized) && !added().all(is_normalized)
 }
 
-/// Turns a merge written as a list of two into one text, the older form: a quarter less memory while a large file is read.
+/// Converts a merge from a list of two strings to the older form of one string, which needs a quarter less memory while a large file is
+/// parsed.
 fn shorten(merge: &mut Value) {
     let Some([Value::String(left), Value::String(right)]) = merge.as_array().map(Vec::as_slice) else { return };
     if !left.contains(' ') && !right.contains(' ') {

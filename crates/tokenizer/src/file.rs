@@ -1,4 +1,4 @@
-//! Reads a `tokenizer.json` of byte pairs, without building JSON values of its long lists.
+//! Parses a byte-pair `tokenizer.json` without building JSON values for its long lists.
 
 use super::join::{join_both, Join2};
 use super::lists::{Merges, Vocab};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The file. Unknown fields are rejected, so that no reader of its parts ignores something significant.
+/// The file. Unknown fields are rejected, because they may be significant.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File<'a> {
@@ -33,7 +33,7 @@ pub(super) struct File<'a> {
     pub(super) model: ModelFile<'a>,
 }
 
-/// The model of byte pairs.
+/// The byte-pair model.
 #[derive(Debug, Deserialize)]
 pub(super) struct ModelFile<'a> {
     #[serde(default, rename = "type", borrow)]
@@ -54,7 +54,7 @@ pub(super) struct ModelFile<'a> {
     pub(super) ignore_merges: Option<bool>,
     #[serde(borrow)]
     pub(super) vocab: Vocab<'a>,
-    /// The merges as they are written.
+    /// The JSON text of the merges.
     #[serde(borrow, rename = "merges")]
     written: &'a RawValue,
     /// The parsed merges.
@@ -65,7 +65,7 @@ pub(super) struct ModelFile<'a> {
 /// The key of the merges.
 const KEY: &[u8] = b"\"merges\"";
 
-/// A text that borrows from the file's bytes unless something in it is escaped.
+/// A string that borrows from the bytes of the file unless it contains escapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BorrowedText<'a>(pub(super) Cow<'a, str>);
 
@@ -89,12 +89,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for BorrowedText<'a> {
 }
 
 impl<'a> File<'a> {
-    /// Reads a file, if it is one of byte pairs in the usual form.
+    /// Parses a file; `None` if it is not a byte-pair tokenizer in the usual form.
     ///
-    /// The merges take as long as all the rest: they are read in parallel from the place where they seem to begin, and that result is used
-    /// if they do begin there.
+    /// Parsing the merges takes as long as parsing all other parts. They are parsed in parallel from the position where they seem to start,
+    /// and the result is used if this is their actual position.
     pub(super) fn read(json: &'a [u8], together: Join2<'_>) -> Option<Self> {
-        // UTF-8 is validated once for the whole file, and not for each spelling.
+        // UTF-8 is validated once for the whole file instead of for each string.
         let json = simdutf8::basic::from_utf8(json).ok()?;
         let seeming = seeming_merges(json);
         let (file, early) = join_both(together, || Self::without_merges(json), || seeming.and_then(Merges::first_of))?;
@@ -116,18 +116,18 @@ impl<'a> File<'a> {
     }
 }
 
-/// Returns the rest of a file, from the list on that seems to be that of the merges.
+/// Returns the end of a file, starting with the list that seems to be the list of merges.
 fn seeming_merges(json: &str) -> Option<&str> {
     let bytes = json.as_bytes();
     memmem::find_iter(bytes, KEY).find_map(|at| {
-        // A token of this spelling is followed by an id.
+        // If the key is a token of the vocabulary, an id follows instead of a list.
         let after_colon = json.get(at + KEY.len()..)?.trim_start().strip_prefix(':')?.trim_start();
         after_colon.starts_with('[').then_some(after_colon)
     })
 }
 
 impl<'a> BorrowedText<'a> {
-    /// Splits a line with one blank into its two words.
+    /// Splits a string at its space into two words; `None` unless it has exactly one space.
     pub(super) fn halves(&self) -> Option<(Self, Self)> {
         let (left, right) = self.0.split_once(' ').filter(|(_, right)| !right.contains(' '))?;
         let part = |from: usize, to: usize| match &self.0 {
@@ -145,10 +145,10 @@ mod tests {
     use crate::tests::golden;
     use serde_json::json;
 
-    /// Tokens and merges.
+    /// Tokens with ids, and merges.
     type VocabularyLists = (Vec<(String, u32)>, Vec<[String; 2]>);
 
-    /// Returns the lists of a file, and whether its merges were where they seemed to be.
+    /// Returns the lists of a file, and whether its merges were at the expected position.
     fn lists(json: &str) -> Option<(VocabularyLists, bool)> {
         let file = File::read(json.as_bytes(), &in_turn)?;
         let tokens = file.model.vocab.iter().map(|(text, id)| (text.to_owned(), id)).collect();
@@ -157,7 +157,7 @@ mod tests {
         Some(((tokens, merges), is_there))
     }
 
-    /// Returns the lists as read by way of JSON values.
+    /// Returns the lists, parsed as JSON values.
     fn of_values(json: &str) -> VocabularyLists {
         let file: Value = serde_json::from_str(json).unwrap();
         let tokens = file["model"]["vocab"].as_object().unwrap().iter();
@@ -182,7 +182,7 @@ mod tests {
             let json = std::fs::read_to_string(golden(&format!("{name}.json"))).unwrap();
             let file: Value = serde_json::from_str(&json).unwrap();
             let mut sorted = file.clone();
-            // Merges before other keys of the model, and in another form.
+            // Merges before other keys of the model, and in the other form.
             let model = sorted["model"].as_object_mut().unwrap();
             let merges = model.remove("merges").unwrap();
             model.shift_insert(0, "merges".to_owned(), merges);
@@ -195,7 +195,7 @@ mod tests {
             seemed += usize::from(is_there);
         }
         assert_eq!(seemed, all.len());
-        // Tokens and merges that look like the key, and white space where it is allowed; merges elsewhere, or with an escaped key.
+        // Tokens and merges that look like the key; white space wherever it is valid; merges at another position, or with an escaped key.
         for (vocab, model, expected) in [
             (r#""merges":0,"\"merges\"":1,"m":2"#, r#""merges" : [ ["\"","merges"], ["merges","\""] ]"#, true),
             (r#""a":0"#, "\"merges\":\n[]\n", true),

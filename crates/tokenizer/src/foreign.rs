@@ -1,10 +1,10 @@
-//! Identifies files that belong to a tokenizer but are not read.
+//! Recognizes tokenizer files that are not supported.
 
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Returns the problem of a text file whose encoding is not allowed for JSON.
+/// Returns the problem of a text file with an encoding that JSON does not allow.
 pub(super) fn other_encoding(bytes: &[u8]) -> Option<String> {
     match bytes {
         [0xef, 0xbb, 0xbf, ..] => Some("it begins with a byte order mark".into()),
@@ -15,10 +15,10 @@ pub(super) fn other_encoding(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Maximum number of bytes of a token and its rank.
+/// Maximum length of a token and its rank, in bytes.
 const MAX_LINE_BYTES: usize = 1 << 12;
 
-/// Whether the first line is a token in base64 and its rank.
+/// Whether the first line is a base64 token and its rank.
 fn is_tiktoken(bytes: &[u8]) -> bool {
     let start = bytes.get(..MAX_LINE_BYTES).unwrap_or(bytes);
     let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -29,10 +29,10 @@ fn is_tiktoken(bytes: &[u8]) -> bool {
     token.len() >= 4 && is_base64(token) && words.next().is_some_and(is_number) && words.next().is_none()
 }
 
-/// The hint for a file of a known kind that is not read.
+/// The hint for a tokenizer file that is not supported.
 pub(super) const HINT: &str = "give the tokenizer.json of the same model; a SentencePiece .model is read, too";
 
-/// Returns what a file is, by its content, if it belongs to a tokenizer and is not read.
+/// Returns a description of a file that belongs to a tokenizer but is not supported; `None` for other content.
 pub(super) fn foreign_kind(bytes: &[u8]) -> Option<&'static str> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace())? {
         b'{' => json_kind(bytes),
@@ -41,7 +41,7 @@ pub(super) fn foreign_kind(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Identifies a JSON object by its keys; a damaged `tokenizer.json` is none of these kinds.
+/// Recognizes a JSON object by its keys. A damaged `tokenizer.json` is not recognized.
 fn json_kind(bytes: &[u8]) -> Option<&'static str> {
     let parts: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_slice(bytes).ok()?;
     let has = |key: &str| parts.contains_key(key);
@@ -75,7 +75,7 @@ const MAX_LINES: usize = 20;
 
 fn text_kind(bytes: &[u8]) -> Option<&'static str> {
     let start = String::from_utf8_lossy(bytes.get(..MAX_LINE_BYTES).unwrap_or(bytes));
-    // The last line may be cut.
+    // The last line may be truncated.
     let complete = start.rfind('\n').and_then(|end| start.get(..end)).unwrap_or(&start);
     let lines: Vec<&str> = complete.lines().take(MAX_LINES).collect();
     let is_merge = |line: &&str| line.split(' ').filter(|word| !word.is_empty()).count() == 2;

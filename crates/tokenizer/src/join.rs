@@ -1,15 +1,15 @@
-//! Does two pieces of work at once, if the caller has a thread for each.
+//! Runs two tasks in parallel, if the caller has a thread for each.
 
-/// Runs two independent pieces of work, in any order or at once; both are done when it returns.
+/// Runs two independent tasks in any order or in parallel. Returns when both have finished.
 pub type Join2<'a> = &'a dyn Fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
 
-/// Runs the first, then the second.
+/// Runs the first task, then the second one.
 pub(super) fn in_turn(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     first();
     second();
 }
 
-/// Returns the results of both; `None` if one was not run.
+/// Returns the results of both tasks; `None` if one was not run.
 pub(super) fn join_both<A: Send, B: Send>(
     together: Join2<'_>,
     first: impl FnOnce() -> A + Send,

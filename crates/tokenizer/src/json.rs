@@ -1,8 +1,8 @@
-//! Turns a `tokenizer.json` into the reference and the fast reader.
+//! Builds the reference tokenizer and the fast tokenizer from a `tokenizer.json`.
 //!
-//! Nothing can be packed before this is done, and for a large vocabulary it takes as long as some ten megabytes of text. So independent
-//! steps are done in parallel: reading the merges and everything before them; indexing tokens by their spellings, then merges, and
-//! evaluating the spellings; building the tables and the reference.
+//! Packing cannot start before this is done, and for a large vocabulary it takes as long as encoding about ten megabytes of text.
+//! Independent steps therefore run in parallel: parsing the merges and everything before them; indexing tokens, then merges, and analysing
+//! the spellings; building the tables and the reference.
 
 use super::bpe::{Lists, MergeStats, Tables};
 use super::fast::FastTokenizer;
@@ -13,12 +13,12 @@ use super::reference::Reference;
 /// The result of loading a file.
 pub(super) struct LoadedTokenizer {
     pub(super) reference: Reference,
-    /// The fast reader, or why the reference is used.
+    /// The fast tokenizer, or the reason why only the reference can be used.
     pub(super) fast: Result<FastTokenizer, String>,
     pub(super) greatest_id: u32,
 }
 
-/// Builds both from a file's bytes, or returns why that cannot be done.
+/// Builds both tokenizers from the bytes of a file. The error is the reason why this is not possible.
 pub(super) fn build(bytes: &[u8], together: Join2<'_>) -> Result<LoadedTokenizer, String> {
     let file = File::read(bytes, together);
     let (lists, spelt) = match &file {
@@ -42,7 +42,7 @@ fn unread() -> String {
     "nothing was read".to_owned()
 }
 
-/// Returns the highest id of a token of the model or an added one.
+/// Returns the greatest id of the model's and the added tokens.
 fn greatest_id(reference: &Reference, file: Option<&File<'_>>) -> u32 {
     let tokenizer = reference.tokenizer();
     match file {

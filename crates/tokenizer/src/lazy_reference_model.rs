@@ -1,10 +1,10 @@
-//! The reference's byte-pair model, built for each text from what its words need.
+//! A byte-pair model for the reference tokenizer that is built for the words of each text.
 //!
-//! Building the maps of a large vocabulary takes the reference longer than anything else in a file, and a comparison of some texts needs
-//! little of them. To join a word it looks up characters of the word and pairs of neighbours in it, so a token whose spelling is no part of
-//! the word has no effect. What is left are the tokens that are spelled in some word, with their ids, and the merges that produce them, in
-//! their order: from these a model of the reference is built, which joins the words. The result for a word depends on nothing else, so it
-//! is cached. If many words are looked up, the whole model is built.
+//! Building the maps of a large vocabulary takes the reference longer than all other steps, but comparing some texts needs few of their
+//! entries. To merge a word, it looks up characters and adjacent pairs of the word, so tokens whose spelling is not part of the word have
+//! no effect. A model of the reference is therefore built from the tokens that occur in the words, with their ids, and the merges that
+//! produce them, in order. The result for a word depends only on these, so it is cached. If many words are looked up, the whole model is
+//! built.
 
 use super::bpe::{of_bytes, Index, Lists, Merge};
 use super::file::ModelFile;
@@ -14,30 +14,31 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use tokenizers::models::bpe::BPE;
 use tokenizers::{Model, OffsetReferential, OffsetType, PreTokenizedString, Result, Token, TruncationDirection};
 
-/// With fewer tokens and merges in total the whole model is built at once: it takes no longer than the words of some texts.
+/// Number of tokens and merges below which the whole model is built at once, because that takes no longer than the words of some texts.
 const SMALL_VOCABULARY: usize = 50_000;
 
-/// Building the whole model takes, for each group of this many tokens and merges, about as long as one word does separately. After one word
-/// for each group it is built.
+/// Building the whole model takes about as long as building one model of a word for each group of this many tokens and merges. The whole
+/// model is built after one word per group.
 const OF_A_WORD: usize = 12;
 
-/// Words longer than this, in bytes, use the whole model.
+/// Maximum length of a word in bytes; longer words use the whole model.
 const MAX_WORD_BYTES: usize = 1 << 14;
 
-/// With a token longer than this, in bytes, finding all tokens of a word would take long.
+/// Maximum length of a token in bytes; with longer tokens, finding all tokens of a word would be slow.
 const MAX_TOKEN_BYTES: usize = 512;
 
-/// Length in characters from which on it is checked whether any token begins with a text: at this length, twice, four times and so on.
+/// Length in characters at which prefixes are checked for the first time: whether any token starts with a text is checked at this length,
+/// twice, four times this length and so on.
 const BEGINNING: usize = 4;
 
-/// Number of words that are cached, the default of the reference, and maximum number of bytes of a cached word.
+/// Maximum number of cached words, the default of the reference; and maximum length of a cached word, in bytes.
 const MAX_REMEMBERED_WORDS: usize = 10_000;
 const MAX_REMEMBERED_BYTES: usize = 256;
 
-/// Parts of words that are looked up together.
+/// Number of parts of words that are looked up together.
 const AT_ONCE: usize = 128;
 
-/// There is no such id.
+/// Marks a missing id.
 const NONE: u32 = u32::MAX;
 
 /// A vocabulary and its merges.
@@ -47,25 +48,25 @@ pub(super) struct LazyReferenceModel {
     spelled: String,
     tokens: Vec<TokenSpelling>,
     index: Index,
-    /// Tokens by their ids; [`NONE`] where there is none.
+    /// Token numbers by id; [`NONE`] for unused ids.
     by_id: Vec<u32>,
-    /// The tokens that each merge joins, in the order of the merges.
+    /// The two tokens of each merge, in the order of the merges.
     merges: Vec<[u32; 2]>,
     /// The merges that produce each token, concatenated in the order of the tokens.
     makers: Vec<u32>,
-    /// Filters of the spellings of tokens, and of the beginnings of longer ones, at the lengths at which these are checked.
+    /// Filters for the spellings of tokens, and for the prefixes of longer tokens at the checked lengths.
     spellings: Filter,
     beginnings: Filter,
     longest: usize,
     rules: Rules,
-    /// Number of words for which models may still be built.
+    /// Number of words for which separate models may still be built.
     words: AtomicUsize,
     /// The tokens of words, until the whole model is built.
     known: Mutex<HashMap<String, Vec<Token>>>,
     whole: OnceLock<std::result::Result<BPE, String>>,
 }
 
-/// A token: where its spelling ends, its id, and where the merges that produce it end.
+/// The end of a token's spelling, its id, and the end of the merges that produce it.
 #[derive(Clone, Copy, Debug)]
 struct TokenSpelling {
     end: u32,
@@ -73,7 +74,7 @@ struct TokenSpelling {
     makers: u32,
 }
 
-/// The settings of the file, apart from its lists.
+/// The settings of the model, without its lists.
 #[derive(Debug)]
 struct Rules {
     unknown: Option<String>,
@@ -82,11 +83,11 @@ struct Rules {
     takes_whole: bool,
 }
 
-/// A filter that contains all texts added to it, and a few others: small enough to stay in the cache, unlike the tokens.
+/// A set filter with false positives but no false negatives. Unlike the tokens, it fits into the processor cache.
 #[derive(Debug)]
 struct Filter(Vec<u64>);
 
-/// The hash of a text, extended character by character.
+/// The hash of a text, updated for each character.
 #[derive(Clone, Copy, Debug, Default)]
 struct TextHash {
     hash: u64,
@@ -95,12 +96,12 @@ struct TextHash {
 }
 
 impl LazyReferenceModel {
-    /// Whether these lists are long enough for this to be faster.
+    /// Whether the lists are long enough for separate models to be faster.
     pub(super) fn is_for(lists: &Lists<'_>) -> bool {
         lists.vocabulary.count() + lists.merges.len() >= SMALL_VOCABULARY
     }
 
-    /// Builds it from a file whose lists were read; `None` where the file has settings that cannot be applied word by word.
+    /// Builds the lazy model from a file and its lists. Returns `None` if the file has settings that cannot be applied word by word.
     pub(super) fn new(file: &ModelFile<'_>, lists: &Lists<'_>) -> Option<Self> {
         if file.dropout.is_some() || file.continuing_subword_prefix.is_some() || file.end_of_word_suffix.is_some() {
             return None;
@@ -133,7 +134,7 @@ impl LazyReferenceModel {
             merges.push([number(*left)?, number(*right)?]);
             tokens.get_mut(number(*product)? as usize)?.makers += 1;
         }
-        // The number of merges of each token becomes their start, and, as the merges are added, their end.
+        // The number of merges of each token is replaced by their start, which advances to their end as merges are added.
         let mut before = 0;
         for token in &mut tokens {
             before += std::mem::replace(&mut token.makers, before);
@@ -169,7 +170,7 @@ impl LazyReferenceModel {
         })
     }
 
-    /// Returns the token for what is not in the vocabulary.
+    /// Returns the token for unknown characters.
     pub(super) fn unknown(&self) -> Option<&str> {
         self.rules.unknown.as_deref()
     }
@@ -195,8 +196,8 @@ impl LazyReferenceModel {
         self.tokens.get(token as usize).map_or(NONE, |token| token.id)
     }
 
-    /// Returns the tokens that are spelled in one of these words. `None` where a word has a character that is no token: its replacement, or
-    /// the neighbours of a character that is dropped, may be joined as well.
+    /// Returns the tokens whose spellings occur in one of these words. Returns `None` if a word has a character that is not a token: its
+    /// replacement, or the neighbours of a dropped character, may be merged, too.
     fn tokens_in<'a>(&self, words: impl Iterator<Item = &'a str>) -> Option<Vec<u32>> {
         let (mut parts, mut found) = (Vec::new(), Vec::new());
         for word in words {
@@ -211,13 +212,13 @@ impl LazyReferenceModel {
         Some(found)
     }
 
-    /// Collects the parts of a word that may be spellings of tokens. `None` where a character is no token.
+    /// Collects the parts of a word that may be spellings of tokens. Returns `None` if a character is not a token.
     fn parts_of<'a>(&self, word: &'a str, parts: &mut Vec<&'a str>) -> Option<()> {
         let mut seen = HashSet::new();
         for (at, _) in word.char_indices() {
             let rest = word.get(at..).unwrap_or_default();
             let window = rest.as_bytes().get(..self.longest).unwrap_or(rest.as_bytes());
-            // Long words often repeat one part: each window is searched once.
+            // Long words often repeat the same part, so each distinct window is searched once.
             if word.len() > 4 * self.longest && !seen.insert(window) {
                 continue;
             }
@@ -237,9 +238,9 @@ impl LazyReferenceModel {
         Some(())
     }
 
-    /// Finds the tokens with these spellings and clears `parts`. `None` where one is a character and no token.
+    /// Finds the tokens with these spellings and clears `parts`. Returns `None` if a character is not a token.
     ///
-    /// Each look-up waits for memory three times; for many parts these waits overlap.
+    /// Each lookup waits for memory three times; the waits of many lookups overlap.
     fn find(&self, parts: &mut Vec<&str>, found: &mut Vec<u32>) -> Option<()> {
         let mut numbers = [NONE; AT_ONCE];
         for some in parts.chunks(AT_ONCE) {
@@ -258,8 +259,8 @@ impl LazyReferenceModel {
         Some(())
     }
 
-    /// Builds the reference's model of these tokens, in order of their numbers, and of the merges that produce them. Its cache of words
-    /// stays in memory even after the model is dropped.
+    /// Builds the reference's model of these tokens, in the order of their numbers, and of the merges that produce them. The memory of its
+    /// word cache is not freed when the model is dropped.
     fn model(&self, tokens: &[u32], remembered: usize) -> Result<BPE> {
         let mut ranks: Vec<u32> = tokens.iter().flat_map(|token| self.makers(*token)).copied().collect();
         ranks.sort_unstable();
@@ -279,7 +280,7 @@ impl LazyReferenceModel {
         .build()
     }
 
-    /// Returns the tokens that the model of some words needs; `None` where the whole model is needed.
+    /// Returns the tokens that the model of some words needs; `None` if the whole model is needed.
     fn needed_tokens(&self, words: &HashSet<&str>) -> Option<Vec<u32>> {
         if words.iter().any(|word| word.len() > MAX_WORD_BYTES) {
             return None;
@@ -289,7 +290,7 @@ impl LazyReferenceModel {
         self.tokens_in(words.iter().copied())
     }
 
-    /// Returns the whole model, which is built at first use.
+    /// Returns the whole model, which is built on first use.
     fn complete_model(&self) -> Result<&BPE> {
         let make = || {
             let all: Vec<u32> = (0..self.tokens.len() as u32).collect();
@@ -363,7 +364,7 @@ impl Model for LazyReferenceModel {
         self.tokens.len()
     }
 
-    /// Always fails: models are never saved.
+    /// Always fails, because models are never saved.
     fn save(&self, _folder: &std::path::Path, _prefix: Option<&str>) -> Result<Vec<std::path::PathBuf>> {
         Err("a model that is only read".into())
     }
@@ -379,14 +380,14 @@ impl TextHash {
         self.length += 1;
     }
 
-    /// Whether it is checked at this length if any token begins with the text.
+    /// Whether prefixes are checked at this length.
     fn needs_reference(self) -> bool {
         self.length >= BEGINNING && self.length.is_power_of_two()
     }
 }
 
 impl Filter {
-    /// Returns a filter for this many texts.
+    /// Returns an empty filter for this many texts.
     fn new(texts: usize) -> Self {
         Self(vec![0; texts.next_power_of_two().max(64) / 4])
     }

@@ -1,4 +1,4 @@
-//! Compares models for single words with the whole model.
+//! Compares the results for single words with those of the whole model.
 
 use super::*;
 use crate::adversarial;
@@ -9,7 +9,7 @@ use crate::reference_model::{Raw, ReferenceModel};
 use crate::tests::{golden, lists_of, rounds, RandomNumbers};
 use serde_json::{json, Value};
 
-/// Returns a tokenizer of the tests with some parts of its model replaced: as the reference reads it, and word by word.
+/// Returns a tokenizer of the tests with parts of its model replaced: with the model of the reference, and with the lazy model.
 fn both(name: &str, changes: &[(&str, Value)]) -> (tokenizers::Tokenizer, Raw) {
     let mut file: Value = serde_json::from_slice(&std::fs::read(golden(name)).unwrap()).unwrap();
     for (key, value) in changes {
@@ -21,7 +21,7 @@ fn both(name: &str, changes: &[(&str, Value)]) -> (tokenizers::Tokenizer, Raw) {
     (tokenizers::Tokenizer::from_bytes(&json).unwrap(), from_parts(&file, Some(&lists)).unwrap())
 }
 
-/// Sets the number of words for which models are built.
+/// Sets the number of words for which separate models are built.
 fn wordwise_for(raw: &Raw, words: usize) {
     wordwise(raw).words.store(words, Ordering::Relaxed);
 }
@@ -68,7 +68,7 @@ fn words_become_what_the_whole_model_makes_of_them() {
             assert_eq!(found.get_tokens(), expected.get_tokens());
             assert_eq!(places(&found), places(&expected), "{name}: {text:?}");
         }
-        // In a vocabulary of bytes every character is spelled by tokens.
+        // In a byte vocabulary, every character consists of tokens.
         let is_of_bytes = ["gpt2.json", "llama3.json", "qwen.json"].contains(&name);
         assert_eq!(wordwise(&words).whole.get().is_none(), is_of_bytes, "{name}");
     }
@@ -130,7 +130,7 @@ fn many_words_and_long_ones_get_the_whole_model() {
     }
 }
 
-/// Spells a number in letters.
+/// Returns a number in letters.
 fn spelled(mut number: usize) -> String {
     let mut text = String::new();
     for _ in 0..5 {

@@ -1,11 +1,11 @@
-//! Turns tokenizer files into ids, fast and identical to the reference.
+//! Encodes text into ids with tokenizer files, fast and with the same ids as the reference tokenizer.
 //!
-//! A `tokenizer.json` is read by the crate that the Python package is built on (the reference). Where a faster reader accepts the same kind
-//! of tokenizer, our own (`bpe`) or that of another crate, it is used as long as both give the same ids: a [`ParityCheck`] compares them at
-//! the start and occasionally during a run; for a large vocabulary the reference gets only what a text needs (`lazy_reference_model`).
-//! SentencePiece models are read by code in this crate; texts of numbers need no file (`numbers`).
+//! A `tokenizer.json` is read by the crate that the Python package is built on (the reference). If a faster tokenizer accepts the same
+//! file, either the one in `bpe` or another crate, it is used as long as both produce the same ids. A [`ParityCheck`] compares them at the
+//! start and occasionally during a run; for a large vocabulary, the reference is built only from the parts that a text needs
+//! (`lazy_reference_model`). SentencePiece models are read by code in this crate. Texts of numbers need no file (`numbers`).
 
-// Tests make and damage files by hand.
+// Tests create and damage files directly.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod adversarial;

@@ -1,6 +1,6 @@
-//! The long lists of a `tokenizer.json` of byte pairs: tokens and merges, stored as the places of their texts in the file.
+//! The long lists of a byte-pair `tokenizer.json`, tokens and merges, stored as positions in the file.
 //!
-//! A vocabulary has hundreds of thousands of texts. Two numbers for each take a third of the memory of pointers and copies, and all of it
+//! A vocabulary has hundreds of thousands of strings. Two numbers for each need a third of the memory of pointers and copies, and all of it
 //! is read several times before a tokenizer can be used.
 
 use super::file::BorrowedText;
@@ -10,47 +10,48 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// Flag of a place: the text is among those that were escaped.
+/// Flag of a position: the string is in `escaped`.
 const ESCAPED: u32 = 1 << 31;
 
-/// Where a text of a list is, and its length, in bytes.
+/// Position and length of a string of a list, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct TextSpan {
     at: u32,
     length: u32,
 }
 
-/// The texts of a list.
+/// The strings of a list.
 #[derive(Debug, Default)]
 struct Texts<'a> {
-    /// The text that places are counted from: the first one that is not escaped; once the list is read, extended to the end of the file.
+    /// The text to which positions are relative. It starts with the first string without escapes, and extends to the end of the file once
+    /// the list is read.
     from: Option<&'a str>,
-    /// Texts that are escaped in the file, unescaped and concatenated.
+    /// Strings with escapes in the file, unescaped and concatenated.
     escaped: String,
 }
 
-/// Spellings and ids, in the file's order.
+/// Spellings and ids, in the order of the file.
 #[derive(Debug, Default)]
 pub(super) struct Vocab<'a> {
     texts: Texts<'a>,
     all: Vec<(TextSpan, u32)>,
 }
 
-/// Pairs of spellings, the first to be joined first.
+/// Pairs of spellings, in merge order.
 #[derive(Debug, Default)]
 pub(super) struct Merges<'a> {
     texts: Texts<'a>,
     all: Vec<[TextSpan; 2]>,
 }
 
-/// A pair as a list of two, or as one text with a blank between the two.
+/// A pair as a list of two strings, or as one string with a space between them.
 enum Merge<'a> {
     Pair(BorrowedText<'a>, BorrowedText<'a>),
     Line(BorrowedText<'a>),
 }
 
 impl<'a> Texts<'a> {
-    /// Adds the next text of a file; fails where its place does not fit into 31 bits, or its length into 32.
+    /// Adds the next string of a file. Fails if its position does not fit into 31 bits, or its length into 32 bits.
     fn put<E: Error>(&mut self, text: &BorrowedText<'a>) -> Result<TextSpan, E> {
         let (at, bit) = match &text.0 {
             Cow::Borrowed(text) => {
@@ -68,7 +69,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Ends the reading of texts from `file`; `None` where they are not in it.
+    /// Finishes the strings of `file`. Returns `None` if they are not in this text.
     fn end(&mut self, file: &'a str) -> Option<()> {
         if let Some(from) = &mut self.from {
             *from = file.get(from.as_ptr().addr().checked_sub(file.as_ptr().addr())?..)?;
@@ -85,7 +86,7 @@ impl<'a> Texts<'a> {
 }
 
 impl<'a> Vocab<'a> {
-    /// Ends the reading of the list from `file`; `None` where it is not in it.
+    /// Finishes the list. Returns `None` if the strings are not in `file`.
     pub(super) fn end(&mut self, file: &'a str) -> Option<()> {
         self.texts.end(file)
     }
@@ -94,7 +95,7 @@ impl<'a> Vocab<'a> {
         self.all.len()
     }
 
-    /// Returns a token by its index in the file's order: its spelling and its id.
+    /// Returns the spelling and the id of the token at this position in the file.
     #[inline]
     pub(super) fn get(&self, number: usize) -> Option<(&str, u32)> {
         self.all.get(number).map(|(place, id)| (self.texts.get(*place), *id))
@@ -116,14 +117,14 @@ impl<'a> Vocab<'a> {
 }
 
 impl<'a> Merges<'a> {
-    /// Reads the merges from their JSON text.
+    /// Parses the merges from their JSON text.
     pub(super) fn of(list: &'a str) -> Option<Self> {
         let mut merges: Self = serde_json::from_str(list).ok()?;
         merges.texts.end(list)?;
         Some(merges)
     }
 
-    /// Reads the merges that a text begins with; returns them and their length in bytes.
+    /// Parses the merges at the start of a text. Returns them and their length in bytes.
     pub(super) fn first_of(text: &'a str) -> Option<(Self, usize)> {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Self>();
         let mut merges = values.next()?.ok()?;
@@ -145,7 +146,7 @@ impl<'a> Merges<'a> {
         self.of_places(&self.all)
     }
 
-    /// Returns the pairs of a range, `at_once` at a time; all pairs where the range is out of bounds.
+    /// Returns the pairs of a range, `at_once` at a time. If the range is out of bounds, returns all pairs.
     pub(super) fn pairs_in(
         &self,
         range: Range<usize>,
@@ -198,7 +199,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Merges<'a> {
                         }
                         Merge::Line(line) => {
                             has_lines = true;
-                            // The first line of a merges file, which the reference ignores.
+                            // The first line of a merges file is a version, which the reference ignores.
                             if line.0.starts_with("#version") {
                                 continue;
                             }
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(all, [("\"", 7), ("", 8), ("bé", 9), ("one", 10), ("\\", 11), ("é", 12), ("a\"b", 13)]);
         assert_eq!((vocab.get(3), vocab.get(7), vocab.len()), (Some(("one", 10)), None, 7));
         assert_eq!(vocab.ids().zip(vocab.lengths()).last(), Some((13, 3)));
-        // Not the text from which it was read, but another one.
+        // A different text than the one that was parsed.
         let mut vocab: Vocab<'_> = serde_json::from_str(json).unwrap();
         assert!(vocab.end(&json[json.len() - 1..]).is_none());
         let text = r#"[["a","\t"],["b","cd"],["e","f"]] and more"#;

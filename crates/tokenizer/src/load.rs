@@ -1,4 +1,4 @@
-//! Finds the bytes of a tokenizer from the name that the user gives.
+//! Locates and reads the tokenizer file for a name given by the user.
 
 use super::foreign::{foreign_kind, HINT};
 use super::numbers::is_numbers_name;
@@ -11,20 +11,20 @@ use gristmill_storage::read::{read_whole, stamp_at};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Files larger than this, in bytes, are not read.
+/// Maximum size of a tokenizer file, in bytes.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// Number of entries of a folder, and bytes of each, among which files of other tokenizers are searched for.
+/// Maximum number of folder entries, and maximum size of each in bytes, that are searched for files of other tokenizers.
 const MAX_ENTRIES: usize = 1_000;
 const MAX_FOREIGN_BYTES: u64 = 64 << 20;
 
-/// Number of folders, starting with the one of a file, from which a relative name in the file is resolved.
+/// Number of folders, starting with the folder of a file, in which a relative name from the file is searched for.
 const ABOVE: usize = 4;
 
-/// A file modified less than this many nanoseconds ago may be modified again without a change of its modification time.
+/// Age in nanoseconds below which a file could be modified again without a change of its modification time.
 const SETTLED_NS: i128 = 2_000_000_000;
 
-/// The state of a file at some time.
+/// The state of a file at a point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileState {
     path: PathBuf,
@@ -32,8 +32,8 @@ pub(super) struct FileState {
 }
 
 impl FileState {
-    /// Returns the state of the file of this name, if it has not been modified for [`SETTLED_NS`]: if its state is the same later, its
-    /// content is. Models of the hub's cache are not looked up.
+    /// Returns the state of the file with this name if it was not modified for [`SETTLED_NS`]; if its state is the same later, its content
+    /// is unchanged. Returns `None` for models in the hub cache.
     pub(super) fn now(named: &str) -> Option<Self> {
         let path = Path::new(named);
         let path = if files::is_dir(path) { in_folder(path).ok()? } else { path.to_owned() };
@@ -43,7 +43,7 @@ impl FileState {
     }
 }
 
-/// Reads the tokenizer of this name; returns where it was found, and its bytes.
+/// Reads the tokenizer with this name. Returns its path and its bytes.
 pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
     let file = path_of(named)?;
     if is_numbers_name(named) {
@@ -55,11 +55,11 @@ pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
     read_whole(&file, MAX_FILE_BYTES)?.map(|bytes| (file, bytes)).ok_or_else(|| missing(named))
 }
 
-/// Returns the path of the tokenizer of this name: a file, that of a folder, or that of a model in the local hub cache. That of a
-/// vocabulary and merges is the path of the vocabulary, which may not exist; that of numbers is their name.
+/// Returns the path of the tokenizer with this name: a file, the file in a folder, or the file of a model in the local hub cache. For a
+/// vocabulary and merges, returns the path of the vocabulary, which may not exist; for numbers, returns the name.
 ///
 /// # Errors
-/// There is none.
+/// The tokenizer does not exist.
 pub fn path_of(named: &str) -> Outcome<PathBuf> {
     if let Some((vocab, _)) = vocab_merges::vocab_merges_files(named) {
         return Ok(PathBuf::from(vocab));
@@ -71,7 +71,7 @@ pub fn path_of(named: &str) -> Outcome<PathBuf> {
     match (files::is_dir(path), files::exists(path)) {
         (true, _) => in_folder(path),
         (false, true) => Ok(path.to_owned()),
-        // A store may refuse, or not be reached.
+        // The store may refuse the request or be unreachable.
         (false, false) if is_remote(path) => match files::metadata(path) {
             Ok(_) => Ok(path.to_owned()),
             Err(error) => Err(Failure::io("reading the tokenizer", path, &error)),
@@ -80,8 +80,8 @@ pub fn path_of(named: &str) -> Outcome<PathBuf> {
     }
 }
 
-/// Returns what the name of a tokenizer in a file in `folder` may mean: the name as written, or relative to one of the folders above. A
-/// name of the hub has no path.
+/// Returns the possible names of a tokenizer that a file in `folder` refers to: the name itself, and the name relative to the folder and
+/// its parent folders. A hub name is not resolved.
 pub fn meant_by(folder: &Path, name: &str) -> Vec<String> {
     let path = Path::new(name);
     let mut meant = Vec::new();
@@ -89,7 +89,7 @@ pub fn meant_by(folder: &Path, name: &str) -> Vec<String> {
         let above = folder.ancestors().take(ABOVE).map(|folder| folder.join(path));
         meant.extend(above.filter(|path| files::exists(path)).map(|path| path.to_string_lossy().into_owned()));
     }
-    // The name as written, relative to the current directory, is as likely as the others: it comes first if it exists, otherwise last.
+    // The name relative to the current directory is as likely as the others, so it comes first if it exists, and otherwise last.
     meant.insert(if files::exists(path) { 0 } else { meant.len() }, name.to_owned());
     meant
 }
@@ -114,7 +114,7 @@ fn in_folder(folder: &Path) -> Outcome<PathBuf> {
     })
 }
 
-/// Returns the first file of a folder, by name, that belongs to a tokenizer and is not read. Files with tokens come before those with
+/// Returns the first file of a folder, by name, that belongs to an unsupported tokenizer. Files with tokens come before files with
 /// settings.
 fn foreign_in(folder: &Path) -> Option<(PathBuf, &'static str)> {
     let entries = files::read_dir(folder).ok()?.take(MAX_ENTRIES).filter_map(|entry| Some(entry.ok()?.into_path()));
@@ -127,7 +127,7 @@ fn foreign_in(folder: &Path) -> Option<(PathBuf, &'static str)> {
     found.iter().find(|(_, kind)| !settings(kind)).or(found.first()).cloned()
 }
 
-/// Whether a file may belong to a tokenizer, by its suffix.
+/// Whether a file may belong to a tokenizer, judged by its suffix.
 fn has_foreign_name(path: &Path) -> bool {
     let suffix = path.extension().and_then(|suffix| suffix.to_str());
     suffix.is_none_or(|suffix| ["json", "txt", "tiktoken", "bpe"].contains(&suffix))

@@ -1,31 +1,31 @@
-//! Texts that are numbers already: each number is the id of a token. Such a tokenizer has a name, and no file.
+//! The tokenizer for texts that consist of token ids in decimal digits. It has a name but no file.
 
 use super::facts::{TokenizerFacts, TokenizerKind};
 use super::TokenSpan;
 use gristmill_core::{Failure, Outcome};
 
-/// What the name of such a tokenizer begins with.
+/// Prefix of the name of such a tokenizer.
 const PREFIX: &str = "numbers:";
 
-/// The ids below a size.
+/// Accepts the ids below a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
-    /// At least 1.
+    /// The size; at least 1.
     size: u32,
 }
 
-/// Returns the name of the tokenizer of texts of numbers below `size`, as a plan has it.
+/// Returns the name, as used in plans, of the tokenizer for ids below `size`.
 pub fn numbers_name(size: u32) -> String {
     format!("{PREFIX}{size}")
 }
 
-/// Whether a name is that of such a tokenizer.
+/// Whether a name has the form of such a tokenizer's name.
 pub(super) fn is_numbers_name(named: &str) -> bool {
     named.starts_with(PREFIX)
 }
 
 impl Numbers {
-    /// Returns the tokenizer of a name, which is all that such a tokenizer consists of; `None` if it is a file of another kind.
+    /// Parses the name of such a tokenizer, which is its only content; `None` for files of other kinds.
     pub(super) fn parse(bytes: &[u8]) -> Option<Result<Self, String>> {
         let size = bytes.strip_prefix(PREFIX.as_bytes())?;
         let size = std::str::from_utf8(size).ok().and_then(|size| size.parse().ok()).filter(|size| *size > 0);
@@ -36,7 +36,7 @@ impl Numbers {
         TokenizerFacts::of_model(TokenizerKind::Numbers, "Numbers", self.size.into(), hash)
     }
 
-    /// Returns the id that a word spells: decimal digits, with ASCII white space around them.
+    /// Returns the id in a word of decimal digits, ignoring ASCII white space around it.
     pub(super) fn id_of(self, word: &str) -> Option<u32> {
         let digits = word.trim_matches(|character: char| character.is_ascii_whitespace());
         let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -47,7 +47,7 @@ impl Numbers {
         (id < self.size).then(|| id.to_string())
     }
 
-    /// Returns the number of an id and the space after it, which numbers in a text are separated by.
+    /// Returns the digits of an id, followed by the space that separates numbers.
     pub(super) fn piece(self, id: u32) -> Vec<u8> {
         self.token_of(id).map(|number| format!("{number} ").into_bytes()).unwrap_or_default()
     }
@@ -55,7 +55,7 @@ impl Numbers {
     /// Appends the ids of a text, in which single spaces separate the numbers.
     ///
     /// # Errors
-    /// A word is no id; `out` is then unchanged.
+    /// A word is not an id; `out` is then unchanged.
     pub(super) fn encode(self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
         let before = out.len();
         for word in text.split(' ') {
@@ -75,7 +75,7 @@ impl Numbers {
         let mut at = 0;
         let span = |word: &str| {
             let id = self.id_of(word).ok_or_else(|| self.refusal(word))?;
-            // A word that is an id is ASCII: its characters are its bytes.
+            // A word that is an id is ASCII, so character and byte ranges are equal.
             let range = at..at + word.len();
             at = range.end + 1;
             Ok(TokenSpan { id, chars: range.clone(), bytes: range, is_template: false })

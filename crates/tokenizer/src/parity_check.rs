@@ -1,4 +1,4 @@
-//! Compares the fast reader with the reference during a run.
+//! Compares the fast tokenizer with the reference during a run.
 
 use super::{Encoder, Tokenizer};
 use gristmill_core::{ExitClass, Outcome};
@@ -7,28 +7,28 @@ use std::fmt;
 /// Number of documents that are compared at the start of a run.
 const FIRST: u64 = 8;
 
-/// After that, about one document in this many is compared.
+/// After these, about one in this many documents is compared.
 const ONE_IN: u64 = 2_000;
 
-/// Only this many bytes of a longer text are compared, so that the comparison stays cheap.
+/// Only this many bytes of a longer text are compared, to limit the cost.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Compares documents with the reference; there is one for each thread.
+/// Compares documents with the reference tokenizer; one for each thread.
 pub struct ParityCheck {
     encoder: Encoder,
     ids: Vec<u32>,
 }
 
-/// A difference between the ids of the fast reader and of the reference for a text.
+/// A difference between the ids of the fast tokenizer and of the reference for a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// Index of the first id that differs.
     pub at: usize,
-    /// The reference's ids from there, at most eight.
+    /// The ids of the reference from there on, at most eight.
     pub reference: Vec<u32>,
-    /// The fast reader's ids from there, at most eight.
+    /// The ids of the fast tokenizer from there on, at most eight.
     pub fast: Vec<u32>,
-    /// The text around that place, raw, at most 80 characters.
+    /// The text around the difference, at most 80 characters, not escaped for display.
     pub text: String,
 }
 
@@ -37,15 +37,16 @@ impl ParityCheck {
         Self { encoder: tokenizer.encoder(), ids: Vec::new() }
     }
 
-    /// Whether the document of this index, counted from 0, is compared. The result is the same for every thread count.
+    /// Whether the document with this index is compared. The result does not depend on the number of threads.
     pub fn wants(&self, document: u64) -> bool {
-        // These bits of the product change with every index, so that neither periods nor neighbours are favoured.
+        // These bits of the product change with every index, so neither periodic nor adjacent documents are favoured.
         document < FIRST || (document.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33).is_multiple_of(ONE_IN)
     }
 
-    /// Compares `ids`, the result of an [`Encoder`] for `text`, with the reference; returns `None` while the reference is used anyway.
+    /// Compares `ids`, the result of an [`Encoder`] for `text`, with the reference. Returns `None` without comparing if the reference is
+    /// already in use.
     ///
-    /// A text that the reference refuses is a difference as well. Fails where the reference is stopped by another error.
+    /// A text that the reference cannot encode counts as a difference. Fails if the reference fails with another error.
     pub fn check(&mut self, text: &str, ids: &[u32]) -> Outcome<Option<Mismatch>> {
         if !self.encoder.is_fast() {
             return Ok(None);
@@ -76,7 +77,7 @@ impl ParityCheck {
     }
 }
 
-/// Whether a text was refused; another failure is returned.
+/// Whether a text was refused. Returns other failures.
 fn is_refused(encoded: Outcome<()>) -> Outcome<bool> {
     match encoded {
         Err(failure) if failure.class == ExitClass::Data => Ok(true),

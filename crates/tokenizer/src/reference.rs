@@ -1,4 +1,4 @@
-//! The reference: the crate that the Python package is built on, which defines the correct result.
+//! The reference tokenizer: the crate that the Python package is built on, which defines the correct ids.
 
 use super::bpe::Lists;
 use super::byte_level;
@@ -20,16 +20,16 @@ use tokenizers::{
     PostProcessorWrapper, Token, TruncationDirection,
 };
 
-/// The id that represents the text while the template is applied; no token has it.
+/// The placeholder id for the text while the template is computed. No token has it.
 const TEXT: u32 = u32::MAX;
 
-/// Kinds of models that a `tokenizer.json` can hold.
+/// Names of the models that a `tokenizer.json` can contain.
 const KINDS: [&str; 4] = ["BPE", "WordPiece", "WordLevel", "Unigram"];
 
-/// Padding to more than this many tokens is rejected as a mistake or an attack.
+/// Maximum number of padding tokens. More are rejected as a mistake or an attack.
 const MAX_PADDING: usize = 1 << 24;
 
-/// A `tokenizer.json` as the reference reads it. Truncation, padding and template are removed and stored separately.
+/// A `tokenizer.json` as parsed by the reference crate. Truncation, padding and template are removed and stored separately.
 #[derive(Debug)]
 pub(super) struct Reference {
     raw: Raw,
@@ -40,8 +40,8 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    /// Reads the file; otherwise returns why it cannot be used, in the reference's words. `file` is the same file, where it could be read
-    /// before, and `lists` its lists; without them the reference needs much more time and memory for the same result.
+    /// Parses a file. The error is the message of the reference crate. `file` and `lists` are the already parsed file and its lists, if
+    /// available; without them, parsing needs much more time and memory.
     pub(super) fn parse(
         json: &[u8],
         file: Option<&File<'_>>,
@@ -107,7 +107,7 @@ impl Reference {
         }
     }
 
-    /// Returns the reference's tokenizer, with vocabulary and added tokens.
+    /// Returns the tokenizer of the reference crate, with vocabulary and added tokens.
     pub(super) fn tokenizer(&self) -> &Raw {
         &self.raw
     }
@@ -120,7 +120,7 @@ impl Reference {
         })
     }
 
-    /// Returns the share of merges that is left out at random, from 0 to 1; `None` if none is.
+    /// Returns the probability with which merges are skipped, from 0 to 1; `None` if none are.
     pub(super) fn dropout(&self) -> Option<f32> {
         match self.raw.get_model().complete_model() {
             Some(ModelWrapper::BPE(model)) => model.dropout.filter(|dropout| *dropout != 0.0),
@@ -128,7 +128,7 @@ impl Reference {
         }
     }
 
-    /// Returns the token for what the model does not know, if it has one.
+    /// Returns the unknown token of the model; `None` if it has none.
     pub(super) fn unknown(&self) -> Option<u32> {
         use tokenizers::Model as _;
         let model = match self.raw.get_model() {
@@ -143,7 +143,7 @@ impl Reference {
         }
     }
 
-    /// Returns the bytes that an id represents, by the file's decoder; empty where there is no such id.
+    /// Returns the bytes that an id represents, according to the decoder of the file; empty if the id does not exist.
     pub(super) fn bytes_of(&self, id: u32) -> Vec<u8> {
         let Some(token) = self.raw.id_to_token(id) else { return Vec::new() };
         let is_added = self.raw.get_added_vocabulary().get_added_tokens_decoder().contains_key(&id);
@@ -161,7 +161,7 @@ impl Reference {
         }
     }
 
-    /// Returns the ids that the post-processor puts around one text.
+    /// Returns the ids that the post-processor adds to a single text.
     pub(super) fn template(&self) -> Outcome<Template> {
         let Some(processor) = &self.processor else { return Ok(Template::default()) };
         let text = Encoding::from_tokens(vec![Token::new(TEXT, String::new(), (0, 0))], 0);
@@ -184,7 +184,7 @@ impl Reference {
         Ok(())
     }
 
-    /// Returns tokens with their ranges; `with_template` adds the template's, and lets the post-processor trim ranges.
+    /// Returns tokens with their ranges. `with_template` adds the tokens of the template and lets the post-processor trim ranges.
     pub(super) fn spans(&self, text: &str, with_template: bool) -> Outcome<Vec<TokenSpan>> {
         let run = |in_chars: bool| {
             self.encoded(|raw| {
@@ -226,7 +226,7 @@ impl Reference {
     }
 }
 
-/// Returns an added token that the normalizer reduces to nothing: the reference would find it everywhere, without end, until memory is
+/// Returns an added token that the normalizer reduces to an empty string. The reference would find it everywhere, until memory is
 /// exhausted.
 fn vanishing(raw: &Raw) -> Option<String> {
     let normalizer = raw.get_normalizer()?;
@@ -238,9 +238,9 @@ fn vanishing(raw: &Raw) -> Option<String> {
     added.filter(|token| token.normalized).map(|token| token.content).find(|text| is_gone(text))
 }
 
-/// Builds the reference's tokenizer for a file of byte pairs, from parts that the reference has parsed itself and the long lists, which it
-/// would read by way of several copies; word by word where `lists` is given and the file allows it. `None` where the parts do not fit; the
-/// reference then reports why.
+/// Builds the reference tokenizer of a byte-pair file from its parts, without the copies of the long lists that its own parser makes. Uses
+/// a lazy model if `lists` is given and the file permits it. Returns `None` if the parts are invalid; parsing the whole file then reports
+/// the reason.
 pub(super) fn from_parts(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<Raw> {
     let rest = json!({
         "version": file.version,
@@ -264,12 +264,12 @@ pub(super) fn from_parts(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<R
         None => ReferenceModel::Whole(Box::new(build_model(&file.model)?.into())),
     };
     tokenizer.with_model(model);
-    // Added as the reference does it: with the model and the normalizer set.
+    // Tokens are added in the same order as in the reference: after the model and the normalizer are set.
     tokenizer.add_tokens(tokens).ok()?;
     Some(tokenizer)
 }
 
-/// Builds the reference's model with all of a file's lists.
+/// Builds a model of the reference crate with all lists of a file.
 fn build_model(file: &ModelFile<'_>) -> Option<BPE> {
     let ModelFile { vocab, merges, .. } = file;
     let vocab: Vocab = vocab.iter().map(|(text, id)| (text.to_owned(), id)).collect();
@@ -294,7 +294,8 @@ fn build_model(file: &ModelFile<'_>) -> Option<BPE> {
     model.build().ok()
 }
 
-/// Runs code of other crates, which may panic on unforeseen input; that must end neither a run nor the user interface.
+/// Calls code of other crates that may panic on unexpected input. A panic is returned as an error, and ends neither the run nor the user
+/// interface.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_panic(work).ok_or_else(|| "the tokenizer failed on it; its file may be damaged".to_owned())
 }

@@ -1,4 +1,4 @@
-//! The models that the reference's tokenizer is used with.
+//! The models with which the reference tokenizer is used.
 
 use super::lazy_reference_model::LazyReferenceModel;
 use serde::{Deserialize, Deserializer};
@@ -10,20 +10,20 @@ use tokenizers::{
     Token, TokenizerImpl, TruncationDirection,
 };
 
-/// The reference's tokenizer.
+/// The tokenizer of the reference crate.
 pub(super) type Raw =
     TokenizerImpl<ReferenceModel, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>;
 
 #[derive(Debug)]
 pub(super) enum ReferenceModel {
-    /// A model that the reference has read.
+    /// A model that the reference crate has parsed.
     Whole(Box<ModelWrapper>),
-    /// A byte-pair model that is built for each text from what its words need.
+    /// A byte-pair model that is built for the words of each text.
     Wordwise(Box<LazyReferenceModel>),
 }
 
 impl ReferenceModel {
-    /// Returns the model that the reference has read itself.
+    /// Returns the model that the reference crate has parsed; `None` for a lazy model.
     pub(super) fn complete_model(&self) -> Option<&ModelWrapper> {
         match self {
             Self::Whole(model) => Some(model),
@@ -32,7 +32,7 @@ impl ReferenceModel {
     }
 }
 
-/// Evaluates one expression for both kinds.
+/// Evaluates one expression for both kinds of models.
 macro_rules! either {
     ($loaded:expr, $model:ident => $done:expr) => {
         match $loaded {
@@ -73,7 +73,7 @@ impl Model for ReferenceModel {
         either!(self, model => model.get_vocab_size())
     }
 
-    /// Always fails: models are never saved.
+    /// Always fails, because models are never saved.
     fn save(&self, _folder: &Path, _prefix: Option<&str>) -> Result<Vec<PathBuf>> {
         Err("a model that is only read".into())
     }

@@ -1,4 +1,4 @@
-//! Special tokens: entries of the vocabulary that a configuration makes special, and special tokens that are part of a text.
+//! Special tokens: makes vocabulary entries special on request, and finds special tokens in texts.
 
 use super::facts::AddedTokenFacts;
 use memchr::memmem;
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 /// The key of the added tokens in a `tokenizer.json`.
 const ADDED: &str = "added_tokens";
 
-/// Returns a `tokenizer.json` in which these tokens are special, as the reference adds them: not normalized, also found inside words,
-/// without the blanks around them. The rest of the file keeps its bytes.
+/// Returns a `tokenizer.json` in which these tokens are special, with the properties that the reference gives them: not normalized, matched
+/// also inside words, without adjacent spaces. The other values of the file are copied unchanged.
 pub(super) fn make_special(file: &[u8], tokens: &[(u32, &str)]) -> Result<Vec<u8>, String> {
     let mut parts: BTreeMap<Cow<'_, str>, &RawValue> =
         serde_json::from_slice(file).map_err(|error| error.to_string())?;
@@ -32,19 +32,19 @@ pub(super) fn make_special(file: &[u8], tokens: &[(u32, &str)]) -> Result<Vec<u8
     serde_json::to_vec(&parts).map_err(|error| error.to_string())
 }
 
-/// Finds the special tokens that a text spells out.
+/// Finds the special tokens that are written in a text.
 #[derive(Clone, Debug, Default)]
 pub struct SpecialTokenFinder {
     /// Ids and spellings, sorted by id.
     tokens: Vec<(u32, String)>,
     least: u32,
-    /// The greatest id less the least one.
+    /// Difference between the greatest and the least id.
     span: u32,
     ignores_case: bool,
 }
 
 impl SpecialTokenFinder {
-    /// Returns a finder of those of `added` that are special. With a normalizer, case is ignored.
+    /// Returns a finder for the special tokens among `added`. If the file has a normalizer, case is ignored.
     pub(super) fn new<'a>(added: impl Iterator<Item = &'a AddedTokenFacts>, has_normalizer: bool) -> Self {
         let special = added.filter(|token| token.is_special && !token.text.is_empty());
         let mut tokens: Vec<(u32, String)> = special.map(|token| (token.id, token.text.clone())).collect();
@@ -54,10 +54,10 @@ impl SpecialTokenFinder {
         Self { tokens, least, span, ignores_case: has_normalizer }
     }
 
-    /// Returns the ids of special tokens that `text` spells out, each once; `ids` are the text's raw ids.
+    /// Returns the ids of the special tokens written in `text`, each once. `ids` are the raw ids of the text.
     ///
-    /// Most texts have no id near those of special tokens, which one pass over the ids shows. For the others the text is searched: an id
-    /// may also be that of the unknown token.
+    /// Most texts have no id in the range of the special tokens, which one pass over the ids determines. Other texts are searched, because
+    /// an id in this range may also be the unknown token.
     pub fn find<'a>(&'a self, text: &'a str, ids: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
         let is_near = ids.iter().fold(false, |is_near, id| is_near | (id.wrapping_sub(self.least) <= self.span));
         let near = if is_near && !self.tokens.is_empty() { ids } else { &[] };

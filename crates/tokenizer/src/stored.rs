@@ -1,9 +1,9 @@
-//! The parts of a `tokenizer.json` that the reference does not expose.
+//! The fields of a `tokenizer.json` that the reference crate does not expose.
 
 use super::file::File;
 use serde::Deserialize;
 
-/// The parts of the file that are read without the reference.
+/// The fields of the file that are parsed without the reference crate.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct StoredFields {
     #[serde(default)]
@@ -14,7 +14,7 @@ pub(super) struct StoredFields {
     pub(super) decoder: serde_json::Value,
 }
 
-/// An added token as it is in the file.
+/// An added token as stored in the file.
 #[derive(Debug, Deserialize)]
 pub(super) struct StoredToken {
     pub(super) id: u32,
@@ -31,14 +31,14 @@ pub(super) struct StoredModel {
 }
 
 impl StoredFields {
-    /// Whether the decoder is of this kind, or has a step of this kind.
+    /// Whether the decoder has this type, or a step of this type.
     pub(super) fn decodes_by(&self, kind: &str) -> bool {
         let is_kind = |part: &serde_json::Value| part.get("type").and_then(|found| found.as_str()) == Some(kind);
         let steps = self.decoder.get("decoders").and_then(|steps| steps.as_array());
         is_kind(&self.decoder) || steps.is_some_and(|steps| steps.iter().any(is_kind))
     }
 
-    /// Returns the parts of a file that was read before.
+    /// Returns the fields of a parsed file.
     pub(super) fn of(file: &File<'_>) -> Option<Self> {
         let tokens = file.added_tokens.iter().map(|token| StoredToken::deserialize(token).ok());
         Some(Self {
@@ -48,7 +48,7 @@ impl StoredFields {
         })
     }
 
-    /// Reads the parts, where the file has the usual form; otherwise returns empty ones.
+    /// Parses the fields if the file has the usual form; otherwise returns empty fields.
     pub(super) fn read(json: &[u8]) -> Self {
         serde_json::from_slice(json).unwrap_or_default()
     }

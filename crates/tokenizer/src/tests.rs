@@ -1,4 +1,4 @@
-//! Compares the readers with the Python packages, and the fast reader with the reference.
+//! Compares the tokenizers with the Python packages, and the fast tokenizer with the reference.
 
 use super::*;
 use serde::Deserialize;
@@ -11,12 +11,12 @@ pub(super) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/tokenizers").join(name)
 }
 
-/// Returns the lists of a file.
+/// Returns the parsed lists of a file.
 pub(super) fn lists_of<'a>(file: &'a file::ModelFile<'a>) -> Result<bpe::Lists<'a>, String> {
     bpe::Lists::new(file, &join::in_turn, || ()).0
 }
 
-/// Texts, and for each tokenizer the ids of each, from the Python packages (`tokenizers` 0.23.3, `sentencepiece` 0.2.3).
+/// Texts, and the ids of each text for each tokenizer, from the Python packages (`tokenizers` 0.23.3, `sentencepiece` 0.2.3).
 #[derive(Deserialize)]
 struct Oracle {
     texts: Vec<String>,
@@ -25,7 +25,7 @@ struct Oracle {
 
 #[test]
 fn ids_are_those_of_the_python_packages() {
-    // A larger file of the same form can be given for a more thorough test.
+    // The environment can name a larger file of the same form, for a more thorough test.
     let file = std::env::var_os("GRISTMILL_TOKENIZER_ORACLE").map_or_else(|| golden("oracle.json"), PathBuf::from);
     let folder = std::env::var_os("GRISTMILL_TOKENIZER_FOLDER").map_or_else(|| golden(""), PathBuf::from);
     let oracle: Oracle = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
@@ -61,7 +61,7 @@ fn load(name: &str) -> Tokenizer {
     Tokenizer::load(golden(name).to_str().unwrap()).unwrap()
 }
 
-/// A small random generator with a seed, so that every run uses the same texts.
+/// A small random number generator with a fixed seed, so that every run uses the same texts.
 pub(super) struct RandomNumbers(pub(super) u64);
 
 impl RandomNumbers {
@@ -99,7 +99,7 @@ impl RandomNumbers {
                 2 => text.push_str(&[" ", "\n", "\t", "a", "7", "'", "▁"][self.roll(7)].repeat(self.roll(20))),
                 3 => text.push(' '),
                 4 => {
-                    // A piece cut anywhere, so that half of an added token occurs as well.
+                    // The piece is cut at a random position, so that parts of added tokens occur, too.
                     let piece = &pieces[self.roll(pieces.len())];
                     let most = self.roll(piece.len().min(40) + 1);
                     text.extend(piece.char_indices().take_while(|(at, c)| at + c.len_utf8() <= most).map(|(_, c)| c));
@@ -116,7 +116,7 @@ impl RandomNumbers {
     }
 }
 
-/// Returns the number of texts for each tokenizer, which the environment variable overrides: 100,000 for the full test.
+/// Returns the number of texts for each tokenizer, which an environment variable overrides: 100,000 for the full test.
 pub(super) fn rounds(default: usize) -> usize {
     std::env::var("GRISTMILL_TOKENIZER_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
@@ -149,7 +149,7 @@ fn the_fast_reader_gives_the_ids_of_the_reference() {
 
 #[test]
 fn texts_that_are_encoded_together_have_the_ids_that_each_has_by_itself() {
-    // The first byte of Cyrillic letters is no token here, so that some waiting words cannot be joined.
+    // The vocabulary lacks the first byte of Cyrillic letters, so some cache misses cannot be merged.
     let mut lacking: serde_json::Value = serde_json::from_slice(&std::fs::read(golden("gpt2.json")).unwrap()).unwrap();
     for (key, has_it) in [("vocab", true), ("merges", false)] {
         let list = &mut lacking["model"][key];
@@ -175,7 +175,7 @@ fn texts_that_are_encoded_together_have_the_ids_that_each_has_by_itself() {
         for round in 0..rounds(60) / 5 {
             let many = if round % 8 == 0 { 300 } else { 12 };
             let mut texts: Vec<String> = (0..dice.roll(many)).map(|_| dice.text(&pieces)).collect();
-            // New words, more than can wait until the end.
+            // More new words than the limit of collected cache misses.
             let new = |dice: &mut RandomNumbers| {
                 (0..3 + dice.roll(25)).map(|_| (b'a' + dice.roll(26) as u8) as char).collect::<String>()
             };
@@ -417,7 +417,7 @@ fn facts_and_warnings_say_what_the_file_asks_for() {
     assert!(two.apply(&ids, Some(&too_short), &mut Vec::new()).is_err());
 }
 
-/// Compares pieces with those of the Python package: its pattern engine has its own definitions of words, classes and line ends.
+/// Compares the pieces with those of the Python package, whose regex engine has its own definitions of words, classes and line ends.
 #[test]
 fn patterns_are_those_of_the_package_of_python() {
     for (pattern, text, pieces) in [
@@ -444,7 +444,7 @@ fn patterns_are_those_of_the_package_of_python() {
     }
 }
 
-/// Asserts that the fast reader returns the reference's ids for these texts, one after the other.
+/// Asserts that the fast tokenizer returns the ids of the reference for these texts.
 fn agrees_with_the_reference(tokenizer: &Tokenizer, texts: &[impl AsRef<str>]) {
     assert!(tokenizer.is_fast(), "{:?}", tokenizer.facts().slow_because);
     let mut encoder = tokenizer.encoder();
@@ -459,7 +459,7 @@ fn agrees_with_the_reference(tokenizer: &Tokenizer, texts: &[impl AsRef<str>]) {
 #[test]
 fn added_tokens_of_both_kinds_are_looked_for_one_kind_after_the_other() {
     let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(golden("gpt2.json")).unwrap()).unwrap();
-    // A pattern before the byte-level split: a way of splitting that only the other crate's reader accepts.
+    // A pattern before the byte-level split, which only the fast tokenizer of the other crate accepts.
     let bytes = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true});
     let split = json!({"type": "Split", "pattern": {"Regex": "\\p{N}{1,3}"}, "behavior": "Isolated", "invert": false});
     file["pre_tokenizer"] = json!({"type": "Sequence", "pretokenizers": [split, bytes]});

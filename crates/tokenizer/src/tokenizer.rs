@@ -1,4 +1,4 @@
-//! A tokenizer that any number of threads share.
+//! A tokenizer that threads can share.
 
 use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
 use super::fast::FastTokenizer;
@@ -18,17 +18,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use tokenizers::AddedToken;
 
-/// The tokenizer that was loaded last, while it is in use: loading takes longer than packing a small file, and a front end that has
-/// examined a tokenizer passes on a plan, not the tokenizer. With the state of its file, if that was not modified shortly before.
+/// The most recently loaded tokenizer while it is in use, with the state of its file unless that was just modified. Loading takes longer
+/// than packing a small file, and a front end that has examined a tokenizer passes on a plan, not the tokenizer.
 static LAST: Mutex<(Weak<Inner>, Option<FileState>)> = Mutex::new((Weak::new(), None));
 
-/// The action that errors name.
+/// The activity in errors.
 const ACTIVITY: &str = "reading the tokenizer";
 
-/// Number of tokens of the vocabulary that are compared with a misspelt one.
+/// Maximum number of vocabulary tokens that are compared with a misspelt one.
 const MAX_COMPARED: u32 = 300_000;
 
-/// A tokenizer, usable by any number of threads. Cheap to clone.
+/// A tokenizer that threads can share. Cloning is cheap.
 #[derive(Clone)]
 pub struct Tokenizer(Arc<Inner>);
 
@@ -36,15 +36,15 @@ struct Inner {
     engine: Engine,
     facts: TokenizerFacts,
     uses_reference: AtomicBool,
-    /// The result of [`Tokenizer::verify_against_reference`], once it was called.
+    /// The result of [`Tokenizer::verify_against_reference`], once it has been called.
     parity: OnceLock<Option<Mismatch>>,
-    /// Ids of tokens that are special because of a plan, not of the file.
+    /// Ids of tokens that are special because of the plan, not because of the file.
     made_special: Vec<u32>,
 }
 
-/// The reader of the tokenizer.
+/// The implementation for the kind of file.
 pub(super) enum Engine {
-    /// A `tokenizer.json`, and the fast reader where there is one.
+    /// A `tokenizer.json`, and the fast tokenizer if there is one.
     Json(Box<Reference>, Option<Box<FastTokenizer>>),
     /// A SentencePiece model.
     SentencePiece(Box<Model>),
@@ -59,27 +59,27 @@ impl Inner {
 }
 
 impl Tokenizer {
-    /// Loads a `tokenizer.json`, a folder that contains one, a SentencePiece `.model`, or a model of the local hub cache by its name
-    /// (`owner/name`, or `owner/name@revision`). The network is never used.
+    /// Loads a `tokenizer.json`, a folder that contains one, a SentencePiece `.model`, or a model in the local hub cache by name
+    /// (`owner/name`, or `owner/name@revision`). Never uses the network.
     ///
-    /// Fails with an environment failure when there is no such file, and with a data failure when it cannot be used.
+    /// Fails with an environment failure if the file does not exist, and with a data failure if it is unusable.
     pub fn load(named: &str) -> Outcome<Self> {
         let loaded = Self::load_unproven(named)?;
         loaded.verify_against_reference();
         Ok(loaded)
     }
 
-    /// Like [`load`](Self::load), without the verification, which takes up to half of the time: for callers that only read facts, or call
+    /// Like [`load`](Self::load), without the verification, which takes up to half of the time. For callers that only read facts, or call
     /// [`verify_against_reference`](Self::verify_against_reference) before they use encoded ids.
     pub fn load_unproven(named: &str) -> Outcome<Self> {
         Self::load_with(named, &in_turn)
     }
 
-    /// Like [`load_unproven`](Self::load_unproven), for callers with threads: `together` is called with two pieces of work at a time.
+    /// Like [`load_unproven`](Self::load_unproven), but runs pairs of independent tasks with `together`.
     pub fn load_with(named: &str, together: Join2<'_>) -> Outcome<Self> {
         let seen = FileState::now(named);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        // A tokenizer that switched to the reference is not reused: each run decides for itself.
+        // A tokenizer that switched to the reference is not reused, because each run decides separately.
         let known = last.0.upgrade().filter(|known| !known.uses_reference());
         if let Some(known) = known.clone().filter(|_| seen.is_some() && seen == last.1) {
             return Ok(Self(known));
@@ -95,7 +95,7 @@ impl Tokenizer {
         Ok(loaded)
     }
 
-    /// Like [`load_with`](Self::load_with), with more entries of the vocabulary as special tokens: texts are cut at them.
+    /// Like [`load_with`](Self::load_with), but makes additional vocabulary entries special tokens, which are split off from texts.
     pub fn load_with_special(named: &str, tokens: &[String], together: Join2<'_>) -> Outcome<Self> {
         let plain = Self::load_with(named, together)?;
         let Engine::Json(reference, _) = plain.engine() else {
@@ -126,7 +126,7 @@ impl Tokenizer {
         Ok(Self(Arc::new(Inner { made_special, ..inner })))
     }
 
-    /// Builds a tokenizer from a file's bytes; `name` is for messages.
+    /// Builds a tokenizer from the bytes of a file; `name` is used in messages.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
         let made = Self::build(name, bytes, &blake3::hash(bytes).to_hex(), &in_turn)?;
         made.verify_against_reference();
@@ -171,12 +171,12 @@ impl Tokenizer {
         Ok(Inner { engine, facts, uses_reference, parity: proof, made_special })
     }
 
-    /// Returns whether the file is a `tokenizer.json` or SentencePiece.
+    /// Returns the kind of the file.
     pub fn kind(&self) -> TokenizerKind {
         self.0.facts.kind
     }
 
-    /// Returns the facts of the file; [`TokenizerFacts::is_fast`] is the current state.
+    /// Returns the facts of the file. [`TokenizerFacts::is_fast`] is the current state.
     pub fn facts(&self) -> TokenizerFacts {
         let facts = self.0.facts.clone();
         let found = self.0.parity.get().and_then(Option::as_ref);
@@ -184,8 +184,8 @@ impl Tokenizer {
         TokenizerFacts { is_fast: self.is_fast(), slow_because, ..facts }
     }
 
-    /// Returns the first difference between the fast reader and the reference on texts on which readers tend to differ; if there is one,
-    /// the reference is used from then on. They are compared once, at the first call.
+    /// Returns the first difference between the fast tokenizer and the reference on adversarial texts. If there is one, the reference is
+    /// used from then on. The comparison is made only once, in the first call.
     pub fn verify_against_reference(&self) -> Option<&Mismatch> {
         let compare = || {
             let found = self.first_mismatch()?;
@@ -208,7 +208,7 @@ impl Tokenizer {
         })
     }
 
-    /// Whether a faster reader than the reference is currently used.
+    /// Whether the fast tokenizer is currently used.
     pub fn is_fast(&self) -> bool {
         self.0.facts.is_fast && !self.0.uses_reference()
     }
@@ -223,12 +223,12 @@ impl Tokenizer {
         self.0.facts.base_size
     }
 
-    /// Returns the number of tokens of the model and those added to it.
+    /// Returns the number of distinct tokens, including added tokens.
     pub fn full_size(&self) -> u64 {
         self.0.facts.full_size
     }
 
-    /// Returns the id of a token by its spelling, added tokens first.
+    /// Returns the id of a token by its spelling. Added tokens take precedence.
     pub fn id_of(&self, token: &str) -> Option<u32> {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().token_to_id(token),
@@ -237,7 +237,7 @@ impl Tokenizer {
         }
     }
 
-    /// Like [`id_of`](Self::id_of), or a usage failure that names the most similar token.
+    /// Like [`id_of`](Self::id_of), but a missing token is a usage failure whose hint names the most similar token.
     pub fn expect_id(&self, token: &str) -> Outcome<u32> {
         self.id_of(token).ok_or_else(|| {
             let failure =
@@ -249,8 +249,8 @@ impl Tokenizer {
         })
     }
 
-    /// Returns the added token most similar to this spelling, otherwise the one of the vocabulary; of huge vocabularies only the first
-    /// [`MAX_COMPARED`] ids are searched.
+    /// Returns the added token most similar to this spelling, or else the most similar one in the vocabulary. Searches only the first
+    /// [`MAX_COMPARED`] ids.
     fn like(&self, token: &str) -> Option<String> {
         let near = nearest(token, self.0.facts.added.iter().map(|added| added.text.as_str()));
         near.map(str::to_owned).or_else(|| {
@@ -260,7 +260,7 @@ impl Tokenizer {
         })
     }
 
-    /// Returns a token's spelling in the vocabulary (byte-level and `▁` spellings are kept).
+    /// Returns the spelling of a token in the vocabulary, with bytes and spaces still in their encoded form.
     pub fn token_of(&self, id: u32) -> Option<String> {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().id_to_token(id),
@@ -269,7 +269,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the token for what the model does not know.
+    /// Returns the unknown token of the model.
     pub fn unknown(&self) -> Option<u32> {
         match self.engine() {
             Engine::Json(reference, _) => reference.unknown(),
@@ -278,7 +278,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the ids that the file's post-processor puts around a single text.
+    /// Returns the ids that the post-processor of the file adds to a single text.
     pub fn template(&self) -> Outcome<Template> {
         match self.engine() {
             Engine::Json(reference, _) => reference.template(),
@@ -307,11 +307,11 @@ impl Tokenizer {
         Encoder::new(self.clone())
     }
 
-    /// Returns a finder of the file's special tokens that a text spells out; tokens that only a plan makes special are excluded, as they
-    /// are cut out intentionally.
+    /// Returns a finder for special tokens of the file that are written in a text. Tokens that only a plan makes special are ignored,
+    /// because they are used intentionally.
     pub fn special_token_finder(&self) -> SpecialTokenFinder {
         let Inner { facts, made_special, .. } = &*self.0;
-        // Control pieces of SentencePiece are never found in a text.
+        // Control pieces of SentencePiece are never matched in a text.
         let is_found =
             |token: &&AddedTokenFacts| facts.kind == TokenizerKind::Json && !made_special.contains(&token.id);
         SpecialTokenFinder::new(facts.added.iter().filter(is_found), facts.has_normalizer)
@@ -322,7 +322,8 @@ impl Tokenizer {
         ParityCheck::new(self)
     }
 
-    /// Returns the text of these ids, for display: control tokens are spelled out, unknown ids left out, broken characters replaced.
+    /// Returns the text of these ids for display: control tokens are shown by name, unknown ids are omitted, and invalid characters are
+    /// replaced.
     pub fn decode(&self, ids: &[u32]) -> String {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().decode(ids, false).unwrap_or_default(),
@@ -331,7 +332,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the bytes that one id represents; empty where there is no such id. A number has the space after it.
+    /// Returns the bytes that one id represents; empty if the id does not exist. A number includes the space after it.
     pub fn piece(&self, id: u32) -> Vec<u8> {
         match self.engine() {
             Engine::Json(reference, _) => reference.bytes_of(id),
@@ -345,7 +346,7 @@ impl Tokenizer {
     }
 }
 
-/// Whether a token already has the form in which the reference adds special ones.
+/// Whether a token already has the properties that the reference gives special tokens.
 fn is_plainly_special(token: &AddedToken) -> bool {
     token.special && !(token.single_word || token.lstrip || token.rstrip || token.normalized)
 }
@@ -385,7 +386,7 @@ fn facts_of_model(model: &Model, hash: String) -> TokenizerFacts {
 mod tests {
     use super::*;
 
-    /// Four words, with an end token that the template appends.
+    /// A tokenizer of four words, with an end token that the template appends.
     const WORDS: &str = r#"{"version":"1.0","truncation":null,"padding":null,
         "added_tokens":[{"id":3,"content":"<|end|>","single_word":false,"lstrip":false,"rstrip":false,"normalized":false,"special":true}],
         "normalizer":null,"pre_tokenizer":{"type":"WhitespaceSplit"},
@@ -416,7 +417,7 @@ mod tests {
             std::fs::write(&path, text).unwrap();
         };
         let load = || Tokenizer::load(path.to_str().unwrap()).unwrap();
-        // Other tests load theirs meanwhile, so that the last loaded tokenizer may be another.
+        // Other tests may load their tokenizers in between and replace the most recent one.
         let is_shared = || {
             let held = load();
             Arc::ptr_eq(&held.0, &load().0)

@@ -1,4 +1,4 @@
-//! Tokenizers of a vocabulary and merges in two files, which are read by the rules of GPT-2: `vocab.json` and `merges.txt`.
+//! Tokenizers with vocabulary and merges in two files, `vocab.json` and `merges.txt`, which are interpreted by the rules of GPT-2.
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
@@ -7,24 +7,24 @@ use serde_json::{json, Map, Value};
 use std::path::Path;
 
 const ACTIVITY: &str = "reading the tokenizer";
-/// What the name of such a tokenizer begins with.
+/// Prefix of the name of such a tokenizer.
 const PREFIX: &str = "gpt2:";
-/// The only special token; a vocabulary without it has it as its last entry.
+/// The only special token. If the vocabulary does not have it, it is appended.
 pub const GPT2_END: &str = "<|endoftext|>";
-/// The first line of a file of merges.
+/// Prefix of the first line of a file of merges.
 const HEADER: &str = "#version";
 
-/// Returns the name of the tokenizer of two files, as a plan has it.
+/// Returns the name, as used in plans, of the tokenizer for two files.
 pub fn vocab_merges_name(vocab: &str, merges: &str) -> String {
     format!("{PREFIX}{vocab}:{merges}")
 }
 
-/// Returns the paths of vocabulary and merges, if a name is that of such a tokenizer.
+/// Returns the paths of the vocabulary and the merges in the name of such a tokenizer; `None` for other names.
 pub fn vocab_merges_files(named: &str) -> Option<(&str, &str)> {
     named.strip_prefix(PREFIX)?.rsplit_once(':')
 }
 
-/// Returns the `tokenizer.json` that two files amount to.
+/// Returns the `tokenizer.json` that is equivalent to the two files.
 pub(super) fn read(vocab: &str, merges: &str, max_bytes: u64) -> Outcome<Vec<u8>> {
     let text = |path: &str| {
         let missing = || Failure::environment(ACTIVITY, "no such file").on(Subject::path(path));

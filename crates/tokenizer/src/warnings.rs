@@ -1,9 +1,9 @@
-//! Warnings about a `tokenizer.json` for the user, before packing with it.
+//! Warnings about a `tokenizer.json`, shown before packing.
 
 use super::facts::{AddedTokenFacts, NO_END};
 use super::reference::Reference;
 
-/// Returns what the user should know before packing with this tokenizer.
+/// Returns the warnings about a tokenizer, one sentence each.
 pub(super) fn warnings(reference: &Reference, added: &[AddedTokenFacts], greatest_id: u32) -> Vec<String> {
     let tokenizer = reference.tokenizer();
     let mut out = Vec::new();
@@ -47,18 +47,18 @@ pub(super) fn warnings(reference: &Reference, added: &[AddedTokenFacts], greates
     out
 }
 
-/// Returns the number of bytes of an id in a vocabulary of this size.
+/// Returns the size of an id in bytes, for a vocabulary of this size.
 fn token_bytes(size: u64) -> u32 {
     (size.max(2) - 1).ilog2() / 8 + 1
 }
 
-/// Returns the spellings of tokens, for a sentence.
+/// Returns the spellings of tokens, joined for a sentence.
 fn spelled(reference: &Reference, ids: &[u32]) -> String {
     let name = |id: &u32| reference.tokenizer().id_to_token(*id).unwrap_or_else(|| id.to_string());
     ids.iter().map(|id| format!("`{}`", name(id))).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the template ends texts, or a token is named as end tokens commonly are.
+/// Whether the template ends texts with a token, or an added token has a common name of end tokens.
 fn has_end(added: &[AddedTokenFacts], reference: &Reference) -> bool {
     let is_end = |text: &str| {
         let text = text.to_ascii_lowercase();

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MdsTarget {
-    /// Tokens of a sample; 0 while the question is open.
+    /// Number of tokens per sample; 0 if not answered yet.
     pub sample_size: u64,
-    /// Drops the rest of a document in which a sample ends.
+    /// Whether to drop the tokens of a document after the end of its sample.
     #[serde(default)]
     pub no_wrap: bool,
     /// Maximum size of a shard in bytes; `None` means 64 MiB.

@@ -3,11 +3,11 @@
 use super::TokenType;
 use serde::{Deserialize, Serialize};
 
-/// What becomes of empty texts.
+/// How empty texts are packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyTexts {
-    /// They are not packed.
+    /// Empty texts are not packed.
     #[default]
     LeaveOut,
     /// Each is a document without a sequence, as `preprocess_data.py` writes it.
@@ -20,25 +20,25 @@ pub enum EmptyTexts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MegatronTarget {
-    /// The keys of which each gets a pair; empty means the text of the plan.
+    /// The keys that each get a pair; empty means the text of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
-    /// The token that ends documents; `None` uses the plan's end token.
+    /// The token that ends documents; `None` means the plan's end token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eod_token: Option<String>,
-    /// Type of a token; `None` decides by the size of the vocabulary.
+    /// The integer type of a token; `None` means that the size of the vocabulary determines it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_type: Option<TokenType>,
     /// Closes a pair once it has more tokens than this; `None` writes one pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens_per_file: Option<u64>,
-    /// Whether the tokenizer's template adds its tokens.
+    /// Whether the template of the tokenizer is added.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub special_tokens: bool,
-    /// What becomes of empty texts.
+    /// How empty texts are packed.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub empty_texts: EmptyTexts,
-    /// Orders documents as `preprocess_data.py` does with this many partitions; `None` keeps the order of the inputs.
+    /// Orders documents as `preprocess_data.py` does with this many partitions; `None` means the order of the inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitions: Option<u32>,
 }

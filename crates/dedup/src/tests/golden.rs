@@ -1,4 +1,4 @@
-//! The ranges of the reference program.
+//! Compares the ranges with those of the reference program.
 
 use super::super::{find_all, Interval, Rule};
 use gristmill_core::dedup::Keep;

@@ -1,4 +1,4 @@
-//! Compares the engine with a set of all windows, over many small corpora in which nearly everything repeats.
+//! Compares the engine with an exhaustive set of all windows, for many small corpora in which nearly everything repeats.
 
 use super::super::all::SEPARATOR;
 use super::super::walk::Bits;
@@ -7,7 +7,7 @@ use super::super::*;
 use gristmill_core::Cancel;
 use std::collections::{BTreeMap, HashMap};
 
-/// Pseudo-random numbers from a seed.
+/// A pseudo-random number generator with a seed.
 pub(super) struct RandomNumbers(pub u64);
 
 impl RandomNumbers {
@@ -47,12 +47,12 @@ pub(super) fn slowly(text: &[u8], rule: &Rule) -> Vec<(u64, u64)> {
 struct EngineSettings {
     bits: Bits,
     partitions: u32,
-    /// Longest piece, in bytes.
+    /// Maximum length of a piece, in bytes.
     piece: u64,
     narrow: bool,
-    /// Keys with more records than this are taken record by record.
+    /// Number of records of a key above which they are processed one by one.
     many: usize,
-    /// Whether repeats are cached for neighbouring anchors.
+    /// Whether repeats are cached for adjacent anchors.
     known: bool,
 }
 
@@ -71,7 +71,7 @@ impl Sink for CollectedAnchors {
     fn passage(&mut self, _passage: Passage) {}
 }
 
-/// Text that is copied on each read, like text that is never in memory as a whole.
+/// Text that is copied on each read, like text that is not in memory.
 struct CopiedText<'t>(&'t [u8], Option<MatchCache>);
 
 impl TextReader for CopiedText<'_> {
@@ -125,7 +125,7 @@ fn find(text: &[u8], rule: &Rule, way: &EngineSettings, dice: &mut RandomNumbers
     intervals
 }
 
-/// Takes keys with many records record by record, and what remains of them as well, up to three times; returns what is left.
+/// Processes keys with many records one record at a time, up to three times for the rest of the records. Returns the remaining records.
 fn take_hot(
     mut records: Vec<Anchor>,
     many: usize,
@@ -161,7 +161,7 @@ fn take_hot(
     records
 }
 
-/// Returns a few documents of a few letters: random ones, copies with changes, and periodic ones.
+/// Returns a few documents of a few letters: random, copied with changes, and periodic ones.
 fn corpus(dice: &mut RandomNumbers) -> Vec<u8> {
     let letters = 1 + dice.below(3);
     let longest = [5, 20, 60, 200, 600][dice.below(5) as usize];

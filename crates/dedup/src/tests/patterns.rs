@@ -1,4 +1,4 @@
-//! Text that would be slow, or take much memory, if it were treated like any other.
+//! Texts that would need much time or memory without special treatment.
 
 use super::super::all::SEPARATOR;
 use super::super::*;
@@ -19,7 +19,7 @@ fn documents(documents: &[Vec<u8>]) -> Vec<u8> {
     documents.iter().flat_map(|document| std::iter::once(SEPARATOR).chain(document.iter().copied())).collect()
 }
 
-/// Counts what a scan returns.
+/// Counts the results of a scan.
 #[derive(Default)]
 struct Count {
     anchors: u64,
@@ -107,8 +107,8 @@ fn one_passage_in_many_contexts() {
     }
 }
 
-/// The contexts are numerous enough that what remains of them is distributed into buckets; they use two letters, so that they agree on many
-/// bytes around the passage.
+/// There are so many contexts that the rest of them is distributed into buckets. Their text has two letters, so that many bytes around the
+/// passage are equal.
 #[test]
 fn one_passage_in_thousands_of_contexts() {
     let mut dice = RandomNumbers(31);
@@ -128,7 +128,7 @@ fn one_passage_in_thousands_of_contexts() {
 
 #[test]
 fn contexts_that_differ_step_by_step() {
-    // Each document has more blanks before the passage than the one before it: no two agree as far as the next two.
+    // Each document has more spaces before the passage than the previous one, so no two documents agree as far as the next two.
     let mut dice = RandomNumbers(5);
     let passage = letters(&mut dice, 300);
     for turn in [false, true] {

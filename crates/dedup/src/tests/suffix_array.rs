@@ -1,4 +1,4 @@
-//! Compares two megabytes of words with a suffix array. The bench `dedup` does the same with a hundred.
+//! Compares the result for two megabytes of words with a suffix array. The benchmark `dedup` does the same for a hundred megabytes.
 
 use super::super::all::SEPARATOR;
 use super::super::{find_all, Rule};
@@ -25,7 +25,7 @@ fn the_ranges_are_those_of_a_suffix_array() {
                 text.extend(some.into_iter().filter(|byte| *byte != SEPARATOR));
             }
             for _ in 0..dice.below(60) {
-                // Small numbers occur far more often.
+                // Small numbers are much more frequent.
                 let word = dice.below(3000) * dice.below(3000) * dice.below(3000) / 9_000_000;
                 text.extend_from_slice(lexicon[word as usize].as_bytes());
             }

@@ -1,4 +1,4 @@
-//! Opens a data set for browsing, with the background work that its catalog needs.
+//! Opens data sets for browsing, and runs the background work of their catalogs.
 
 use crate::datasets::Dataset;
 use crate::engine::browse::{Catalog, TokenView};
@@ -10,18 +10,18 @@ use gristmill_storage::location::is_remote;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Opens a data set; see [`Dataset::catalog`]. Scans run on threads that end when they are done, or when the last reference to the catalog is
-/// dropped.
+/// Opens a data set; see [`Dataset::catalog`]. Scans run on threads, which end when they finish or when the last reference to the catalog
+/// is dropped.
 pub fn open(path: &Path) -> Outcome<Arc<dyn Catalog>> {
     open_tokens(path, &TokenView::default())
 }
 
-/// Does the same, with packed tokens shown according to `view`.
+/// Like [`open`], with options for displaying packed tokens.
 pub fn open_tokens(path: &Path, view: &TokenView) -> Outcome<Arc<dyn Catalog>> {
-    // Of an interrupted publication, files are missing until it is finished.
+    // Files of an interrupted publication are missing until it is completed.
     let dataset = match is_remote(path) {
         true => {
-            // Lists `.nv-meta` and the address at the same time; the store remembers both for the next calls.
+            // Lists `.nv-meta` and the address in parallel; the store caches both listings for later calls.
             fetch_listing_during(&layout::nv_meta(path), || _ = files::metadata(path));
             Dataset::find(path)
         }
@@ -36,7 +36,10 @@ pub fn open_tokens(path: &Path, view: &TokenView) -> Outcome<Arc<dyn Catalog>> {
     Ok(opening.catalog)
 }
 
-/// Checks whether a path can be browsed; the failure says why not.
+/// Checks whether a path can be browsed.
+///
+/// # Errors
+/// The reason why the path cannot be browsed.
 pub fn can_open(path: &Path) -> Outcome<()> {
     let kind = kind_of(path)?;
     kind.info().browse.map_err(|refusal| refusal.on("opening the data set", &path.to_string_lossy()))

@@ -1,4 +1,4 @@
-//! Catalogs of real data sets, compared with each other and with another reader of tars.
+//! Compares catalogs of real data sets with each other and with another tar reader.
 
 mod agree;
 mod hostile;
@@ -44,7 +44,7 @@ fn prepare_with(root: &Path, duplicates: Duplicates) {
     PrepareJob::start(plan, RunOptions { threads: 1, ..RunOptions::default() }, None).unwrap().wait().unwrap();
 }
 
-/// Two shards of three samples, with an empty one between them.
+/// Creates a data set of two shards with three samples each, and an empty shard between them.
 fn small_set() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     put_tar(
@@ -61,7 +61,7 @@ fn small_set() -> tempfile::TempDir {
     dir
 }
 
-/// Returns a catalog whose background work is done.
+/// Opens a catalog and finishes its background work.
 fn scanned(path: &Path) -> Arc<dyn Catalog> {
     let opening = Dataset::find(path).unwrap().catalog(&TokenView::default()).unwrap();
     for work in opening.background {

@@ -1,5 +1,4 @@
-//! The figures of a data set: the distribution of its samples, parts, media and texts. The same values that the facts view draws, as
-//! numbers.
+//! Statistics of a data set: the distribution of its samples, parts, media and texts. The same values as in the facts view, as numbers.
 
 use super::Dataset;
 use crate::engine::browse::TokenView;
@@ -13,37 +12,37 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// Limit of records read from a JSONL file.
+/// Maximum number of records that are read from a JSONL file.
 pub(super) const MAX_JSONL_RECORDS: u64 = 100_000;
 /// Interval at which a scan is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A part of shards that are not prepared.
+/// Counts of a part in shards that are not prepared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PartFigures {
-    /// Name of the part, raw.
+    /// Name of the part, not escaped for display.
     pub name: String,
-    /// Samples that have the part.
+    /// Number of samples that have the part.
     pub samples: u64,
-    /// Bytes of the part in all samples.
+    /// Total size of the part in all samples, in bytes.
     pub bytes: u64,
 }
 
-/// Counts from a scan of shards that are not prepared.
+/// Counts from scanning shards that are not prepared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ScanFigures {
     /// Number of shards.
     pub shards: u64,
-    /// Samples in all shards.
+    /// Number of samples in all shards.
     pub samples: u64,
     /// Parts, ordered by descending number of samples.
     pub parts: Vec<PartFigures>,
-    /// What the counts lack: shards that cannot be read, or not as a whole.
+    /// Problems of shards that could not be read, or not completely, so that counts are missing.
     #[serde(skip)]
     pub losses: Vec<Problem>,
 }
 
-/// The figures of a data set; a figure that its kind does not have is `None`.
+/// Statistics of a data set. Statistics that do not apply to its kind are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
     /// Kind of the data set.
@@ -65,24 +64,24 @@ pub struct Figures {
     pub texts: Option<TextLengths>,
 }
 
-/// A group of figures that is gathered by itself.
+/// A group of statistics that is computed separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureGroup {
-    /// Samples, records, parts.
+    /// Counts of samples, records and parts.
     Samples,
-    /// Pictures, sounds, videos.
+    /// Statistics of pictures, sounds and videos.
     Media,
-    /// Lengths of texts, which have to be read.
+    /// Lengths of texts, for which content must be read.
     Texts,
 }
 
 impl FigureGroup {
-    /// All groups, the quickest first.
+    /// All groups, the fastest first.
     pub const ALL: [Self; 3] = [Self::Samples, Self::Media, Self::Texts];
 }
 
 impl Figures {
-    /// Returns figures of which only the kind is known.
+    /// Returns empty statistics for a kind.
     pub(super) fn new(kind: DatasetKind) -> Self {
         Self { kind, jsonl: None, samples: None, scan: None, media: None, texts: None }
     }

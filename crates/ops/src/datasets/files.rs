@@ -1,4 +1,4 @@
-//! Single shards, indexes of their own, and files that are no data set.
+//! Single shards, separate indexes, and files that are not data sets.
 
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
 use crate::engine::browse::{self, OpenedCatalog, TokenView};
@@ -21,10 +21,10 @@ use gristmill_storage::read::open_read;
 use serde_json::json;
 use std::path::Path;
 
-/// Maximum number of parts of a shard that are listed.
+/// Maximum number of parts of a shard in the description.
 const MAX_LISTED_PARTS: usize = 10;
 
-/// Reads tar shards that are named by a path.
+/// Reads single tar shards.
 pub(super) struct SingleShard;
 
 impl DatasetReader for SingleShard {
@@ -62,7 +62,7 @@ impl DatasetReader for SingleShard {
     }
 }
 
-/// Reads the index of the lines of a file.
+/// Reads a raw index of lines.
 pub(super) struct RawIndex;
 
 impl DatasetReader for RawIndex {
@@ -135,7 +135,7 @@ impl DatasetReader for DedupIndex {
     }
 }
 
-/// Refuses compressed JSONL files in all that needs the offsets of lines.
+/// Refuses compressed JSONL files for operations that need line offsets.
 pub(super) struct PackedJsonl;
 
 impl DatasetReader for PackedJsonl {
@@ -170,7 +170,7 @@ fn refuse(dataset: &Dataset) -> Failure {
     dataset.check_shards().err().unwrap_or_else(internal)
 }
 
-/// Refuses compressed JSONL files, and JSONL files with another suffix, with a hint how to convert each.
+/// Refuses compressed JSONL files, and JSONL files with another suffix. The hint shows how to convert the file.
 ///
 /// # Errors
 /// The path is such a file.
@@ -183,7 +183,7 @@ pub(super) fn check_suffix(path: &Path) -> Outcome<()> {
     if let Some(packed) = JsonlCompression::of_name(lower.as_bytes()) {
         let name = lower.strip_suffix(packed.suffix).unwrap_or(&lower);
         if is_named_like_lines(name) {
-            // Fails for a Git LFS pointer, which is not compressed in spite of its name.
+            // Fails for a Git LFS pointer, which is not compressed even if its name has a compression suffix.
             open_read(path)?;
             let why = format!(
                 "it is compressed with {}, and a loader cannot jump to a line of a compressed file",

@@ -1,4 +1,4 @@
-//! Folders of shards and of media: WebDatasets, prepared or not, and media with or without metadata.
+//! Folders of shards or media: WebDatasets, prepared or not, and media with or without metadata.
 
 use super::figures::{scan, texts_of, FigureGroup, Figures};
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
@@ -13,7 +13,7 @@ use crate::job::check::{run_lint, run_media, run_verify};
 use gristmill_core::text::{count, grouped, size};
 use gristmill_core::{Cancel, DatasetKind, Handles, Outcome, RunOptions};
 
-/// Maximum number of shards in no split that are named.
+/// Maximum number of named shards that are in no split.
 const MAX_NAMED_SHARDS: usize = 10;
 
 /// Reads a folder of shards or media.
@@ -85,7 +85,7 @@ impl DatasetReader for Folder {
     }
 }
 
-/// Adds the facts and the splits of a prepared WebDataset.
+/// Adds the facts and splits of a prepared WebDataset to a description.
 fn describe(report: &InfoReport, info: &mut DatasetInfo) {
     info.add("samples", grouped(report.samples));
     info.add("total shard size", size(report.bytes));

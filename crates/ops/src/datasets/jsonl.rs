@@ -1,4 +1,4 @@
-//! JSONL files.
+//! Reads JSONL files for `info`, `lint`, `verify`, `facts` and the browser.
 
 use super::figures::{FigureGroup, Figures, MAX_JSONL_RECORDS};
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
@@ -10,11 +10,11 @@ use gristmill_core::text::{bytes, count, grouped, shell_quote, size};
 use gristmill_core::{Cancel, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{index_path, IndexState};
 
-/// Number of records that are examined.
+/// Maximum number of records that are examined.
 const EXAMINED_RECORDS: u64 = 1_000;
-/// Maximum number of keys that are listed.
+/// Maximum number of keys in the description.
 const MAX_LISTED_KEYS: usize = 20;
-/// Number of first records shown.
+/// Number of records at the start of the file that are shown.
 const SHOWN_RECORDS: usize = 5;
 
 /// Reads a JSONL file.
@@ -27,7 +27,7 @@ impl DatasetReader for Jsonl {
 
     fn info(&self, dataset: &Dataset, _: &InfoRequest, _: &Handles<'_>) -> Outcome<DatasetInfo> {
         let mut facts = facts_of(&dataset.path, EXAMINED_RECORDS)?;
-        // The first records are data, and long: the result has only their keys and lengths.
+        // Records are long data, so the result contains only their keys and lengths.
         let records = std::mem::take(&mut facts.records);
         let mut info = DatasetInfo::of(&facts);
         info.result.remove("records");

@@ -51,7 +51,7 @@ impl DatasetReader for Metadataset {
     }
 }
 
-/// Returns the file as the end of the sentence that counts its problems.
+/// Returns the name of the file for the sentence that counts its problems.
 fn subject_text(dataset: &Dataset, facts: &MixFacts) -> String {
     let name = dataset.path.to_string_lossy();
     let name = display_safe(&name);

@@ -1,6 +1,7 @@
-//! Data sets of every kind: what reads each of them, for `info`, `lint`, `verify`, `repair`, `facts` and the browser.
+//! Data sets of every kind, and their readers for `info`, `lint`, `verify`, `repair`, `facts` and the browser.
 //!
-//! A kind is a row of [`reader`] and of `gristmill_core::kinds`, which says what it supports. A [`Dataset`] is found once and handed on.
+//! A kind is a row of [`reader`], and a row of `gristmill_core::kinds` with the operations that it supports. A [`Dataset`] is detected once
+//! and passed on.
 
 mod figures;
 mod files;
@@ -28,51 +29,51 @@ use gristmill_storage::location::has_folders;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
-/// What `info` reads.
+/// Options of `info`.
 #[derive(Clone, Debug, Default)]
 pub struct InfoRequest {
-    /// Files of a prepared WebDataset that replace the usual ones.
+    /// Files of a prepared WebDataset that replace the default ones.
     pub options: InfoOptions,
-    /// The number of tokens of a training window, to count the windows of packed tokens.
+    /// Sequence length for counting the training windows of packed tokens.
     pub sequence_length: Option<u64>,
     /// Threads, memory and scratch folder.
     pub run: RunOptions,
 }
 
-/// What `lint` and `verify` compare.
+/// Options of `lint` and `verify`.
 #[derive(Clone, Debug, Default)]
 pub struct CheckRequest {
-    /// Whether everything is read again, as `verify` does.
+    /// Whether to read all data again, as `verify` does.
     pub is_deep: bool,
     /// Options of `lint` for prepared WebDatasets and media.
     pub lint: LintOptions,
-    /// No token id may exceed the largest of this vocabulary.
+    /// The vocabulary that limits token ids.
     pub vocabulary: Option<Vocabulary>,
-    /// The file that a raw index belongs to, if it is not the `.jsonl` next to it.
+    /// The file of a raw index, if it is not the `.jsonl` file next to the index.
     pub source: Option<PathBuf>,
-    /// Whether results must equal those of the reference programs, with their defects.
+    /// Whether results must equal those of the reference programs, including their defects.
     pub compat: bool,
     /// Threads, memory and scratch folder.
     pub run: RunOptions,
 }
 
-/// Reads one kind of data sets.
+/// Reads one kind of data set.
 pub(crate) trait DatasetReader: Sync {
-    /// Returns the words for what a check counts.
+    /// Returns the words for the items that a check counts.
     fn texts(&self, _: &Dataset) -> CheckTexts {
         CheckTexts::default()
     }
-    /// Whether `--sequence-length` counts the windows of training.
+    /// Whether `--sequence-length` counts training windows.
     fn counts_windows(&self, _: &Dataset) -> bool {
         false
     }
     /// Describes the data set.
     fn info(&self, dataset: &Dataset, request: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo>;
-    /// Checks the data set. Findings go to the handles, in no fixed order.
+    /// Checks the data set. Reports findings to the handles, in no fixed order.
     fn check(&self, dataset: &Dataset, _: &CheckRequest, _: &Handles<'_>) -> Outcome<CheckReport> {
         Err(dataset.refusal("checking the data set", dataset.kind.info().check))
     }
-    /// Starts to repair what a program is known to have written wrongly.
+    /// Starts to repair known errors of other programs.
     fn repair(&self, dataset: &Dataset, _is_dry: bool, _: RunOptions) -> Outcome<Task<RepairReport>> {
         Err(dataset.refusal("repairing", dataset.kind.info().repair))
     }
@@ -80,13 +81,13 @@ pub(crate) trait DatasetReader: Sync {
     fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<OpenedCatalog> {
         Err(dataset.refusal("opening the data set", dataset.kind.info().browse))
     }
-    /// Fills a group of figures, if the kind has it.
+    /// Computes a group of statistics, if it applies to the kind.
     fn figures(&self, _: &Dataset, _: FigureGroup, _: &mut Figures, _: &RunOptions, _: &Cancel) -> Outcome<()> {
         Ok(())
     }
 }
 
-/// Returns what reads a kind.
+/// Returns the reader for a kind.
 fn reader(kind: DatasetKind) -> &'static dyn DatasetReader {
     match kind {
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => &folder::Folder,
@@ -105,7 +106,7 @@ fn reader(kind: DatasetKind) -> &'static dyn DatasetReader {
     }
 }
 
-/// A data set: where it is, and what it is.
+/// A data set: its path and its kind.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     path: PathBuf,
@@ -113,7 +114,7 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Finds out what a path is, by names; see [`kind_of`].
+    /// Detects the kind of a path by file names; see [`kind_of`].
     ///
     /// # Errors
     /// The path does not exist or cannot be read.
@@ -121,11 +122,11 @@ impl Dataset {
         Ok(Self::of(path, kind_of(path)?))
     }
 
-    /// Finds a data set as [`find`](Self::find) does, after finishing its interrupted publication, if there is one. What was finished is a
-    /// note.
+    /// Detects a data set like [`find`](Self::find), after completing an interrupted publication. Reports a note about a completed
+    /// publication.
     ///
     /// # Errors
-    /// The path does not exist or cannot be read, or the publication cannot be finished.
+    /// The path does not exist or cannot be read, or the publication cannot be completed.
     pub fn find_recovered(path: &Path, problems: &dyn ProblemSink) -> Outcome<Self> {
         let dataset = Self::find(path)?;
         if !is_dir(path) {
@@ -153,15 +154,15 @@ impl Dataset {
         self.kind
     }
 
-    /// Returns the words for what a check counts.
+    /// Returns the words for the items that a check counts.
     pub fn texts(&self) -> CheckTexts {
         reader(self.kind).texts(self)
     }
 
-    /// Describes the data set. What is wrong with it is among the problems of the description, or goes to the handles.
+    /// Describes the data set. Its problems are in the description, or are reported to the handles.
     ///
     /// # Errors
-    /// It cannot be read, its kind is not described, or the request does not apply to its kind.
+    /// The data set cannot be read, its kind has no description, or the request does not apply to its kind.
     pub fn info(&self, request: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
         if request.sequence_length.is_some() && !reader(self.kind).counts_windows(self) {
             return Err(Failure::usage("counting windows", "it is no folder of .ds files")
@@ -171,10 +172,10 @@ impl Dataset {
         reader(self.kind).info(self, request, handles)
     }
 
-    /// Compares the data set with what describes it. Findings go to the handles, in no fixed order.
+    /// Compares the data set with its indexes and metadata. Reports findings to the handles, in no fixed order.
     ///
     /// # Errors
-    /// It cannot be read, its kind is not checked, or the request does not apply to its kind.
+    /// The data set cannot be read, its kind cannot be checked, or the request does not apply to its kind.
     pub fn check(&self, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport> {
         if self.kind.info().check.is_err() {
             return Err(self.refusal("checking the data set", self.kind.info().check));
@@ -182,10 +183,10 @@ impl Dataset {
         reader(self.kind).check(self, request, handles)
     }
 
-    /// Fails if it is not a folder of tar shards.
+    /// Checks that the data set is a folder of tar shards.
     ///
     /// # Errors
-    /// It is something else; the hint names what reads it, or how it is converted.
+    /// The data set has another kind; the hint names a command that reads or converts it.
     pub fn check_shards(&self) -> Outcome<()> {
         const ACTIVITY: &str = "opening the data set";
         files::check_suffix(&self.path)?;
@@ -200,7 +201,7 @@ impl Dataset {
         }
     }
 
-    /// Fails if a flag does not apply to the kind: otherwise the user would believe that it had an effect.
+    /// Checks that a flag applies to the kind, because an ignored flag would be misleading.
     ///
     /// # Errors
     /// `flag` is not one of the flags of the kind.
@@ -216,27 +217,27 @@ impl Dataset {
         Err(failure.on(Subject::path(&self.path)).with_hint("remove it"))
     }
 
-    /// Starts to repair what a program is known to have written wrongly. With `is_dry`, nothing is written.
+    /// Starts to repair known errors of other programs. If `is_dry` is set, writes nothing.
     ///
     /// # Errors
-    /// Nothing is known that could be repaired in its kind.
+    /// No such errors are known for the kind.
     pub fn repair(&self, is_dry: bool, options: RunOptions) -> Outcome<Task<RepairReport>> {
         reader(self.kind).repair(self, is_dry, options)
     }
 
-    /// Opens the data set for browsing, with packed tokens shown according to `view`. Reads only small files.
+    /// Opens the data set for browsing, displaying packed tokens according to `view`. Reads only small files.
     ///
     /// # Errors
-    /// It cannot be read, its kind cannot be browsed, or `view` has options of packed tokens, and these are none.
+    /// The data set cannot be read, its kind cannot be browsed, or `view` has options for packed tokens and the data set has none.
     pub fn catalog(&self, view: &TokenView) -> Outcome<OpenedCatalog> {
         view.check_kind(self.kind)?;
         reader(self.kind).catalog(self, view)
     }
 
-    /// Returns groups of figures. Reads indexes and some texts, and all headers of shards that are not prepared.
+    /// Computes groups of statistics. Reads indexes and some texts, and all headers of shards that are not prepared.
     ///
     /// # Errors
-    /// It cannot be read, its kind has no figures, or the work is cancelled.
+    /// The data set cannot be read, its kind has no statistics, or the work is cancelled.
     pub fn figures(&self, groups: &[FigureGroup], options: &RunOptions, cancel: &Cancel) -> Outcome<Figures> {
         if self.kind.info().figures.is_err() {
             return Err(self.refusal("gathering figures", self.kind.info().figures));
@@ -248,7 +249,7 @@ impl Dataset {
         Ok(figures)
     }
 
-    /// Returns the failure of work that the kind does not support.
+    /// Returns the failure for an operation that the kind does not support.
     fn refusal(&self, what: &str, support: Support) -> Failure {
         let failure = match support {
             Err(refusal) => refusal.on(what, &self.path.to_string_lossy()),
@@ -264,12 +265,12 @@ impl Dataset {
     }
 }
 
-/// What can be opened where there are no folders.
+/// Hint about addresses that can be opened in stores without folders.
 const WEB_FILES_HINT: &str =
     "give the address of one file: a .tar, .jsonl, .parquet, .arrow, .csv or .tsv file; shards \
     also together, as https://HOST/web-{0000..0099}.tar";
 
-/// The flags of `lint` and `verify` that only some kinds take, with the name of these kinds.
+/// Flags of `lint` and `verify` that only some kinds support, with the names of these kinds.
 const FLAGS: &[(&str, &str)] = &[
     ("--decode", "data sets with media metadata"),
     ("--tokenizer", "packed tokens"),

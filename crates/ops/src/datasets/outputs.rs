@@ -1,4 +1,4 @@
-//! Folders of outputs: tokens packed in several formats, and indexes of mixtures.
+//! Output folders: tokens packed in several formats, and mixture indexes.
 
 use super::{Dataset, DatasetReader, InfoRequest};
 use crate::engine::check::mixture_index::mixture_facts;

@@ -7,7 +7,7 @@ use crate::engine::check::{tables, CheckReport, CheckTexts, DatasetInfo};
 use crate::job::check::run_tables;
 use gristmill_core::{Cancel, Handles, Outcome, RunOptions};
 
-/// Reads files with tables.
+/// Reads table files.
 pub(super) struct Tables;
 
 impl DatasetReader for Tables {

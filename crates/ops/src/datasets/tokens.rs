@@ -1,4 +1,4 @@
-//! Token ids, in the layouts of all formats.
+//! Token files in the layouts of all formats.
 
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
 use crate::engine::browse::{self, OpenedCatalog, TokenView};
@@ -11,10 +11,10 @@ use crate::tokens::reader::{self, TokenReader};
 use gristmill_core::text::shell_quote;
 use gristmill_core::{Failure, Handles, Outcome, RunOptions, Subject, TokenKind};
 
-/// Reads files with token ids, each layout by its own reader.
+/// Reads token files, with a separate reader for each layout.
 pub(super) struct Tokens;
 
-/// Returns the layout of a data set of tokens, and what reads it.
+/// Returns the layout of a data set of tokens, and its reader.
 fn layout(dataset: &Dataset) -> Outcome<(&'static TokenKind, &'static dyn TokenReader)> {
     let kind = dataset.kind.tokens();
     kind.and_then(|kind| Some((kind, formats::reader(kind)?))).ok_or_else(|| {

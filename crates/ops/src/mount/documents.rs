@@ -1,7 +1,7 @@
-//! Documents of packed tokens as files: their ids as an array of numpy, and with `--decode` their text.
+//! Documents of packed tokens as files: their ids as a numpy array, and with `--decode` their text.
 //!
-//! The length of a text is known only when it has been decoded to its end. It is decoded by blocks: of a text, the lengths of the blocks are
-//! kept, and the last block.
+//! The length of a text is known only after all of it has been decoded, which is done in blocks. The lengths of the decoded blocks of a
+//! text and its most recent block are cached.
 
 use super::files::PartsFiles;
 use crate::engine::browse::tokens::TokenSet;
@@ -14,30 +14,31 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const ACTIVITY: &str = "reading a document";
-/// Positions of the parts of a document: the array, then the text.
+/// Indexes of the parts of a document: the array, then the text.
 const ARRAY: usize = 0;
 const TEXT: u64 = 1;
-/// Tokens that are decoded at a time, and the most bytes of their text, and of all blocks that are kept.
+/// Number of tokens that are decoded at a time; and maximum size of their text, which is also the maximum size of all cached blocks, in
+/// bytes.
 const BLOCK_TOKENS: u64 = 16 << 10;
 const MAX_BLOCK_BYTES: usize = 8 << 20;
-/// The most texts whose lengths are kept.
+/// Maximum number of texts with cached lengths.
 const MAX_TEXTS: usize = 64;
 
-/// The last texts by the numbers of their documents, the last used one at the end.
+/// The cached texts by the number of their documents, the most recently used one last.
 type Texts = VecDeque<(u64, Arc<Mutex<Text>>)>;
 
-/// How documents are shown.
+/// The files of documents of tokens: ids, and text if it is decoded.
 pub(super) struct Documents {
     has_text: bool,
     texts: Mutex<Texts>,
 }
 
-/// What is known of a text.
+/// The cached data of a text.
 #[derive(Default)]
 struct Text {
-    /// Where the decoded blocks end, in bytes.
+    /// The end of each decoded block in the text, in bytes.
     ends: Vec<u64>,
-    /// The last block that was decoded, with its position.
+    /// The most recently decoded block, and its index.
     block: Option<(usize, Vec<u8>)>,
 }
 
@@ -46,12 +47,12 @@ struct Ids<'a> {
     set: &'a TokenSet,
     sample: &'a BrowseSample,
     code: TokenCode,
-    /// Where they are.
+    /// The part with the ids.
     part: BrowsePart,
 }
 
 impl Documents {
-    /// Checks that there is a tokenizer if texts are wanted.
+    /// Checks that there is a tokenizer if text is requested.
     pub(super) fn new(set: &TokenSet, has_text: bool) -> Outcome<Self> {
         if has_text && set.vocabulary().is_none() {
             let why = format!("ids have no text without their tokenizer; {}", set.note().unwrap_or_default());
@@ -61,12 +62,12 @@ impl Documents {
         Ok(Self { has_text, texts: Mutex::default() })
     }
 
-    /// Whether documents have files whose size is not known.
+    /// Whether documents have files of unknown size.
     pub(super) fn has_texts(&self) -> bool {
         self.has_text
     }
 
-    /// Gives a document its files in place of its parts; rows of text keep theirs.
+    /// Replaces the parts of a document by its files. Rows of text are unchanged.
     pub(super) fn show(&self, set: &TokenSet, sample: &mut BrowseSample) {
         let Some(ids) = Ids::of(set, sample) else { return };
         let bytes = ids.header().len() as u64 + ids.part.byte_size;
@@ -75,7 +76,7 @@ impl Documents {
         sample.parts = files.map(part).collect();
     }
 
-    /// Returns the length of a text as far as it is known, else 0; `None` for other files.
+    /// Returns the length of a text, or 0 if it is not known yet; `None` for other files.
     pub(super) fn text_bytes(&self, set: &TokenSet, sample: &BrowseSample, number: u64, position: u64) -> Option<u64> {
         let ids = Ids::of(set, sample).filter(|_| position == TEXT)?;
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,7 +99,7 @@ impl Documents {
     ) -> Option<Outcome<Vec<u8>>> {
         let ids = Ids::of(set, sample)?;
         if let Some(defect) = &sample.defect {
-            // What is there of it would look like a whole document.
+            // The readable part of the document would look like a whole one.
             return Some(Err(Failure::data(ACTIVITY, defect.to_string()).on(Subject::path(set.root()))));
         }
         if position == ARRAY {
@@ -110,12 +111,12 @@ impl Documents {
         Some(read)
     }
 
-    /// Drops the blocks that were not used for longest, down to the most bytes of all.
+    /// Drops the least recently used blocks until their total size is within the limit.
     fn drop_blocks(&self) {
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = 0;
         for (_, text) in texts.iter().rev() {
-            // One that is read at this moment does this, too.
+            // A locked text is being read, and its reader drops blocks, too.
             let Ok(mut text) = text.try_lock() else { continue };
             bytes += text.block.as_ref().map_or(0, |(_, block)| block.len());
             if bytes > MAX_BLOCK_BYTES {
@@ -148,7 +149,7 @@ impl<'a> Ids<'a> {
         npy::header_of(&self.code.numpy(), self.part.byte_size / self.code.size())
     }
 
-    /// Returns bytes of the array: its header, then the ids as they are stored.
+    /// Returns bytes of the array file: its header, then the ids as stored.
     fn array(&self, files: &PartsFiles, from: u64, count: usize) -> Outcome<Vec<u8>> {
         let header = self.header();
         let begin = usize::try_from(from).unwrap_or(usize::MAX);
@@ -162,7 +163,7 @@ impl<'a> Ids<'a> {
         usize::try_from(self.part.byte_size.div_ceil(BLOCK_TOKENS * self.code.size())).unwrap_or(usize::MAX)
     }
 
-    /// Returns the text of a block of ids; one that is not in the vocabulary is shown as its number.
+    /// Returns the text of a block of ids. An id that is not in the vocabulary is shown as a number.
     fn decode(&self, files: &PartsFiles, block: usize) -> Outcome<Vec<u8>> {
         let Some(vocabulary) = self.set.vocabulary() else { return Ok(Vec::new()) };
         let bytes = BLOCK_TOKENS * self.code.size();
@@ -204,7 +205,7 @@ impl Text {
         Ok(bytes)
     }
 
-    /// Returns the text of a block that begins at byte `begin`; all before it have been decoded.
+    /// Returns the text of a block that starts at byte `begin`. All previous blocks must have been decoded.
     fn block(&mut self, ids: &Ids<'_>, files: &PartsFiles, block: usize, begin: u64) -> Outcome<&[u8]> {
         if self.block.as_ref().is_none_or(|(known, _)| *known != block) {
             let text = ids.decode(files, block)?;

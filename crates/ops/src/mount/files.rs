@@ -1,4 +1,4 @@
-//! The files that hold the parts: opened when needed, some at a time, and never read once they have changed.
+//! The files that contain parts. They are opened when needed, up to a maximum number, and not read after they have changed.
 
 use crate::engine::browse::tokens::TokenSet;
 use crate::engine::browse::{BrowsePart, Catalog, Groups, SamplesFile};
@@ -10,20 +10,20 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most files of groups that are open at a time.
+/// Maximum number of open files of groups.
 const MAX_OPEN_FILES: usize = 256;
-/// Time for which the reason is kept why a file cannot be opened.
+/// Time for which the failure to open a file is cached.
 const FAILURE_LIFETIME: Duration = Duration::from_secs(1);
 const ACTIVITY: &str = "reading a part";
 
-/// A file with parts.
+/// A file that contains parts.
 struct PartsFile {
     file: SamplesFile,
-    /// Its state when the data set was opened, or when it could first be examined.
+    /// Its stamp when the data set was opened, or when the file could first be examined.
     stamp: OnceLock<FileStamp>,
-    /// How it differed then from the file whose samples are listed.
+    /// The difference at that time from the file whose samples are listed.
     change: OnceLock<Option<String>>,
-    /// The state of its index at that time.
+    /// The stamp of its index at that time.
     index_stamp: OnceLock<FileStamp>,
 }
 
@@ -33,7 +33,7 @@ impl PartsFile {
         stamp_of(&self.index_stamp, index)
     }
 
-    /// Refuses an index that is not in the state in which it was mounted: the parts would be others.
+    /// Refuses an index that has changed since the mount, because its parts may differ.
     fn check_index(&self) -> Outcome<()> {
         match &self.file.index {
             Some(index) => check_unchanged(index, self.index_stamp(), stamp_at(index).ok()),
@@ -42,35 +42,35 @@ impl PartsFile {
     }
 }
 
-/// Returns the first known state of a file; `None` while it cannot be examined.
+/// Returns the first known stamp of a file; `None` while it cannot be examined.
 fn stamp_of(first: &OnceLock<FileStamp>, path: &Path) -> Option<FileStamp> {
     let known = first.get().copied();
     known.or_else(|| stamp_at(path).ok().map(|stamp| *first.get_or_init(|| stamp)))
 }
 
-/// The file of each group; `None` where each part is a file of its own.
+/// The file of each group; `None` if each part is a separate file.
 pub(super) struct PartsFiles {
     catalog: Arc<dyn Catalog>,
     files: Vec<Option<PartsFile>>,
-    /// Open files by group.
+    /// Open files, by group.
     opened: OpenFiles,
 }
 
-/// The opening of a file, for all who wait for it.
+/// The opening of a file, shared by all threads that wait for it.
 #[derive(Default)]
 struct PendingOpen {
-    /// What it gave, and when.
+    /// The result of opening the file, and the time of the result.
     result: OnceLock<(Outcome<Arc<ReadFile>>, Instant)>,
-    /// Held by the one who opens it.
+    /// Locked by the thread that opens the file.
     opener: Mutex<()>,
 }
 
-/// Files that are kept open, by numbers.
+/// A cache of open files, by number.
 pub(super) struct OpenFiles {
     max: usize,
-    /// Time after which one that could not be opened is opened again: the kernel repeats a read that failed at once.
+    /// Time after which a failed opening is repeated. The kernel repeats a failed read immediately.
     failure_lifetime: Duration,
-    /// The one that was used last is at the end.
+    /// The most recently used file is last.
     files: Mutex<VecDeque<(u64, Arc<PendingOpen>)>>,
 }
 
@@ -79,8 +79,8 @@ impl OpenFiles {
         Self { max, failure_lifetime: FAILURE_LIFETIME, files: Mutex::default() }
     }
 
-    /// Returns the file of a number. If it is not open, it is opened once for all who read it at this time: the reads of one reader then
-    /// are those of one file.
+    /// Returns the file with this number. If it is not open, one thread opens it for all threads that need it at this time, so that all
+    /// reads of a reader use the same file.
     pub(super) fn get(&self, number: u64, open: impl Fn() -> Outcome<ReadFile>) -> Outcome<Arc<ReadFile>> {
         loop {
             let opening = self.opening(number);
@@ -92,7 +92,7 @@ impl OpenFiles {
                 }
             };
             match opened {
-                // The one who opened it waits no more, but this one does.
+                // The thread that opened the file was cancelled, but this thread was not.
                 Err(failure) if failure.is_cancelled() && !Cancel::of_thread().is_cancelled() => {}
                 opened => return opened.clone(),
             }
@@ -120,10 +120,10 @@ impl OpenFiles {
 }
 
 impl PartsFiles {
-    /// Finds the files of a catalog; opens none.
+    /// Determines the files of a catalog without opening them.
     pub(super) fn of(catalog: Arc<dyn Catalog>, groups: &Groups) -> Self {
         let files = (0u32..).zip(&groups.groups).map(|(group, _)| {
-            // A shard whose name leads out of the data set has no file.
+            // A shard whose name leads outside the data set has no file.
             let file = catalog.file_of(group).ok().flatten()?;
             let (stamp, change, index_stamp) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
             Some(PartsFile { file, stamp, change, index_stamp })
@@ -136,18 +136,18 @@ impl PartsFiles {
         self.files.get(group as usize)?.as_ref()
     }
 
-    /// Returns the state that a group's file had at the beginning.
+    /// Returns the first known stamp of a group's file.
     pub(super) fn stamp(&self, group: u32) -> Option<FileStamp> {
         let file = self.file(group)?;
         stamp_of(&file.stamp, &file.file.path)
     }
 
-    /// Returns the bytes of all files.
+    /// Returns the total size of all files, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         (0u32..).zip(&self.files).filter_map(|(group, _)| self.stamp(group)).map(|stamp| stamp.bytes).sum()
     }
 
-    /// Examines all files, so that later changes are noticed.
+    /// Records the stamps of all files, to detect later changes.
     pub(super) fn examine(&self) {
         for (group, file) in (0u32..).zip(&self.files) {
             if let Err(failure) = self.check_listed(group) {
@@ -157,7 +157,7 @@ impl PartsFiles {
         }
     }
 
-    /// Refuses the file of a group that was replaced since its samples were listed: their places in it are others.
+    /// Refuses the file of a group that was replaced after its samples were listed, because their offsets may differ.
     fn check_listed(&self, group: u32) -> Outcome<()> {
         let Some((file, stamp)) = self.file(group).zip(self.stamp(group)) else { return Ok(()) };
         match file.change.get_or_init(|| self.catalog.change_of(group, stamp)) {
@@ -166,8 +166,8 @@ impl PartsFiles {
         }
     }
 
-    /// Returns bytes of a part: a range of the group's file, or what `decode` returns. A part that the file is too short for is an error,
-    /// and so is a file that has changed.
+    /// Returns bytes of a part: a range of the group's file, or the result of `decode`. Fails if the file is too short for the part or has
+    /// changed.
     pub(super) fn read(
         &self,
         group: u32,
@@ -181,7 +181,7 @@ impl PartsFiles {
         self.check_listed(group)?;
         if !file.file.is_plain {
             let bytes = decode();
-            // Afterwards: a change during the read is noticed, too.
+            // Checked after reading, to detect changes during the read.
             check_unchanged(path, self.stamp(group), stamp_at(path).ok())?;
             return bytes.and_then(|bytes| file.check_index().map(|()| bytes));
         }
@@ -191,7 +191,7 @@ impl PartsFiles {
         file.check_index().map(|()| bytes)
     }
 
-    /// Returns bytes of ids of a file of tokens.
+    /// Returns bytes of ids in a token file.
     pub(super) fn read_ids(
         &self,
         set: &TokenSet,
@@ -204,7 +204,7 @@ impl PartsFiles {
     }
 }
 
-/// Returns bytes of a part that is a range of a file in a state. A part that the file is too short for is an error.
+/// Returns bytes of a part that is a range of a file. Fails if the file is too short for the part, or its stamp is not `state`.
 pub(super) fn read_unchanged(
     file: &ReadFile,
     state: Option<FileStamp>,
@@ -223,13 +223,13 @@ pub(super) fn read_unchanged(
     }
     let mut bytes = vec![0; wanted];
     let read = file.read_exact_at(&mut bytes, begin);
-    // Afterwards: a change during the read is noticed, too.
+    // Checked after reading, to detect changes during the read.
     check_unchanged(file.path(), state, file.stamp().ok())?;
     read.map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;
     Ok(bytes)
 }
 
-/// Refuses a file that is not in the state in which it was mounted.
+/// Refuses a file that has changed since the mount.
 fn check_unchanged(path: &Path, before: Option<FileStamp>, now: Option<FileStamp>) -> Outcome<()> {
     let is_same = |(a, b): (FileStamp, FileStamp)| (a.bytes, a.modified_ns) == (b.bytes, b.modified_ns);
     match before.zip(now).is_some_and(is_same) {
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(count.into_inner(), 1);
         assert!(files.get(8, || open_read(&missing)).is_err());
         assert_eq!(files.get(8, || open_read(&path)).unwrap().len(), 10);
-        // The third closes the one that was not used for longest.
+        // Opening a third file closes the least recently used one.
         files.get(7, || unreachable!()).unwrap();
         files.get(9, || open_read(&path)).unwrap();
         files.get(7, || unreachable!()).unwrap();

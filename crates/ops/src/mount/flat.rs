@@ -1,4 +1,4 @@
-//! Samples by their place: files `KEY.PART` in one folder, or a folder for each sample.
+//! Samples in the layouts without key folders: files `KEY.PART` in one folder, or a folder for each sample.
 
 use super::samples::{is_hidden, parts_of, MARK_PART, REPEATED_MARK};
 use super::selection::Scope;
@@ -7,7 +7,7 @@ use crate::engine::browse::BrowseSample;
 use gristmill_core::Outcome;
 use gristmill_fuse::{names, Entry, Node, Refusal};
 
-/// Keys that are fetched at a time while a shortened name is looked up.
+/// Number of keys that are fetched at a time when a shortened name is looked up.
 const KEYS: usize = 256;
 
 fn folder_name(key: &str) -> String {
@@ -15,7 +15,7 @@ fn folder_name(key: &str) -> String {
 }
 
 impl MountedSet {
-    /// Returns the name of a part as an entry of a folder of all parts; `key` may be without the folders of the key.
+    /// Returns the file name of a part in a folder of all parts. `key` may lack the folders of the key.
     pub(super) fn flat_name(&self, key: &str, part: &str) -> String {
         names::shorten(names::escape(&self.samples.name_of(key, part)))
     }
@@ -28,7 +28,7 @@ impl MountedSet {
         Ok(!is_left_out && self.shows(scope, &sample.key, self.samples.number(sample)))
     }
 
-    /// Returns the parts of a sample with their positions and names, and the mark of a key that other samples have, too.
+    /// Returns the parts of a sample with their positions and names. If other samples have the same key, also returns a marker file.
     pub(super) fn shown_parts<'a>(
         &self,
         scope: &Scope<'_>,
@@ -40,7 +40,7 @@ impl MountedSet {
         parts.chain(is_marked.then_some((MARK_PART, REPEATED_MARK)))
     }
 
-    /// Returns the first sample of a key that a folder shows.
+    /// Returns the first sample with a key that a folder shows.
     pub(super) fn sample_of_key(&self, scope: &Scope<'_>, key: &str) -> Outcome<Option<BrowseSample>> {
         let found = self.samples.by_key(key, |number| self.is_in(scope, key, number))?;
         match found {
@@ -79,7 +79,7 @@ impl MountedSet {
         Ok(())
     }
 
-    /// Finds a part of a sample by the name of its file.
+    /// Finds a part of a sample by its file name.
     pub(super) fn find_flat(&self, scope: &Scope<'_>, name: &str) -> Result<Entry, Refusal> {
         if let Some(kept) = names::kept_beginning(name) {
             let mut found = None;
@@ -95,8 +95,7 @@ impl MountedSet {
         self.find_named(scope, &text, 0)?.ok_or(Refusal::Missing)
     }
 
-    /// Finds the part whose key and name, with a dot between them, are this text. The dot is not before byte `from`; the first that fits
-    /// counts.
+    /// Finds the part whose `KEY.PART` is this text. The dot is at or after byte `from`; the first match counts.
     pub(super) fn find_named(&self, scope: &Scope<'_>, text: &str, from: usize) -> Outcome<Option<Entry>> {
         if self.samples.are_loose_files() {
             let sample = self.sample_of_key(scope, text)?;
@@ -113,8 +112,8 @@ impl MountedSet {
         Ok(None)
     }
 
-    /// Passes the samples that are shown and whose `KEY.PART` may begin with a text to `take`, until it returns false: keys that begin so,
-    /// and keys before each of its dots.
+    /// Passes shown samples whose `KEY.PART` may start with a text to `take`, until it returns `false`: samples whose key starts with the
+    /// text, and samples whose key is the text before one of its dots.
     pub(super) fn each_like(
         &self,
         scope: &Scope<'_>,

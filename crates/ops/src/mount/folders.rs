@@ -1,4 +1,4 @@
-//! The folders that a layout makes: the root, and those of shards and splits. There are as many as shards, not as samples.
+//! The folders of a layout: the root, and folders of shards and splits. Their number depends on the shards, not on the samples.
 
 use super::selection::Selection;
 use gristmill_fuse::{names, Node};
@@ -6,30 +6,30 @@ use std::collections::HashMap;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a folder shows of the samples, in addition to the folders in it.
+/// The samples that a folder shows, in addition to its subfolders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// Files `KEY.PART` of these samples, in the order of the data set.
     Flat(Range<u64>, Selection),
     /// A folder for each sample.
     Folders(Selection),
-    /// Files and folders by the slashes in keys.
+    /// Files and folders according to the slashes in keys.
     Keys(Selection),
     /// Folders of numbered files.
     Lines,
 }
 
-/// A folder that the layout makes.
+/// A folder that the layout creates, such as that of a shard or split.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
-    /// The name as an entry.
+    /// The name of the folder as a directory entry.
     pub(super) name: String,
-    /// Position in the folder above.
+    /// The index of the folder in its parent folder.
     pub(super) place: usize,
-    /// The inode numbers of the folders in it.
+    /// The inode numbers of the subfolders.
     pub(super) folders: Vec<u64>,
     by_name: HashMap<String, u64>,
-    /// The samples in it.
+    /// The samples that the folder shows.
     pub(super) content: Option<Content>,
 }
 
@@ -43,17 +43,17 @@ pub(super) fn root_inode() -> u64 {
 }
 
 impl Folders {
-    /// Creates the root with its content.
+    /// Creates the root folder with its content.
     pub(super) fn new(content: Option<Content>) -> Self {
         Self(HashMap::from([(root_inode(), Folder { content, ..Folder::default() })]))
     }
 
-    /// Adds a folder of this path and the folders above it, by their names as they are. Inode numbers depend on the path only, so that they
-    /// mean the same after a change of splits.
+    /// Adds the folder at this path, and its missing parent folders. Names are not escaped yet. Inode numbers depend only on the path, so
+    /// they remain valid when splits change.
     pub(super) fn add<'a>(&mut self, path: impl IntoIterator<Item = &'a str>, content: Option<Content>) {
         let (mut inode, mut above) = (root_inode(), String::new());
         for name in path {
-            // No name of a folder has this character.
+            // Folder names do not contain this character.
             above.push('\0');
             above.push_str(name);
             inode = self.child(inode, &above, names::shorten(names::escape(name)));
@@ -63,7 +63,7 @@ impl Folders {
         }
     }
 
-    /// Returns the folder of this name in a folder; it is made if there is none.
+    /// Returns the subfolder with this name; creates it if it does not exist.
     fn child(&mut self, parent: u64, path: &str, name: String) -> u64 {
         let inode = Node::Fixed(xxh3_64(path.as_bytes())).inode().unwrap_or_default();
         if let Some(parent) = self.0.get_mut(&parent).filter(|parent| !parent.by_name.contains_key(&name)) {

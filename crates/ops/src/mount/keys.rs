@@ -1,16 +1,16 @@
-//! Samples under their own names: slashes in keys make folders. Keys are read in the order of their bytes; a folder is skipped by its
-//! first key that is greater.
+//! Samples in the tree layout: slashes in keys become folders. Keys are read in byte order; the listing skips a folder by continuing with
+//! the first key after it.
 
 use super::selection::Scope;
 use super::MountedSet;
 use gristmill_core::Outcome;
 use gristmill_fuse::{names, Entry, Node, Refusal};
 
-/// Keys that are fetched at first, and at most, at a time.
+/// Number of keys that are fetched first, and maximum number that is fetched at a time.
 const FIRST_KEYS: usize = 32;
 const MAX_KEYS: usize = 512;
 
-/// Returns the least text that is greater than every text that begins with this one, which ends with a slash.
+/// Returns the smallest text greater than all texts with this prefix, which must end with a slash.
 fn end_of_prefix(folder: &str) -> String {
     // `0` is the byte after `/`.
     format!("{}0", folder.strip_suffix('/').unwrap_or(folder))
@@ -20,16 +20,16 @@ fn depth_of(folder: &str) -> u64 {
     folder.bytes().filter(|byte| *byte == b'/').count() as u64
 }
 
-/// Where a listing goes on.
+/// A position at which a listing continues.
 struct Position {
-    /// The least key.
+    /// The smallest key to list.
     from: String,
-    /// The least part of the sample of that number.
+    /// The sample number and the smallest part to list of that sample.
     part: Option<(u64, u64)>,
 }
 
 impl MountedSet {
-    /// Returns the path of a folder, which ends with a slash.
+    /// Returns the path of a folder, ending with a slash.
     pub(super) fn prefix(&self, number: u64, depth: u64) -> Result<String, Refusal> {
         let key = self.sample(number)?.key;
         let nth = depth.checked_sub(1).and_then(|nth| usize::try_from(nth).ok()).ok_or(Refusal::Missing)?;
@@ -37,7 +37,7 @@ impl MountedSet {
         Ok(key.get(..=slash).unwrap_or_default().to_owned())
     }
 
-    /// Returns the name of a folder as an entry: marked if there is a file of the same name.
+    /// Returns the entry name of a folder, with a marker if a file has the same name.
     fn key_folder_name(&self, scope: &Scope<'_>, prefix: &str, name: &str) -> Outcome<String> {
         let entry = names::escape(name);
         let is_file = self.find_file(scope, prefix, name)?.is_some();
@@ -51,7 +51,7 @@ impl MountedSet {
         }
     }
 
-    /// Finds the folder of a path, which ends with a slash: by the first sample in it that is shown.
+    /// Finds the folder with this path, which must end with a slash, by its first shown sample.
     fn find_key_folder(&self, scope: &Scope<'_>, path: &str) -> Outcome<Option<Entry>> {
         let (mut from, mut count) = (path.to_owned(), 1);
         loop {
@@ -81,13 +81,13 @@ impl MountedSet {
         let file = self.find_file(scope, prefix, &text)?;
         match (file, unmarked) {
             (Some(file), None) => Ok(file),
-            // Only a folder that has the name of a file is marked.
+            // Only a folder with the same name as a file has a marker.
             (None, Some(_)) => Err(Refusal::Missing),
             _ => self.find_key_folder(scope, &format!("{prefix}{text}/"))?.ok_or(Refusal::Missing),
         }
     }
 
-    /// Finds a file or folder whose name is shortened and begins with a text.
+    /// Finds a file or folder with a shortened name that starts with a text.
     fn find_shortened(&self, scope: &Scope<'_>, prefix: &str, begin: &str, name: &str) -> Outcome<Option<Entry>> {
         let mut found = Ok(None);
         let mut last_folder = String::new();
@@ -146,7 +146,8 @@ impl MountedSet {
         }
     }
 
-    /// Lists what a batch of keys makes; returns the least key after it, or `None` at the end of the folder or of the room.
+    /// Lists the entries for a batch of keys. Returns the smallest key after it; `None` at the end of the folder or when no more entries
+    /// fit.
     fn list_batch(
         &self,
         scope: &Scope<'_>,
@@ -160,7 +161,7 @@ impl MountedSet {
         while let Some(((key, number), after)) = rest.split_first() {
             let Some(below) = key.strip_prefix(prefix) else { return Ok(None) };
             next = format!("{key}\0");
-            // Of a repeated key, one sample is shown: the first row decides.
+            // Of samples with the same key only one is shown, which the first row determines.
             rest = after.get(after.partition_point(|(other, _)| other == key)..).unwrap_or_default();
             let Some(number) = self.shown_number(scope, key, *number) else { continue };
             if let Some(slash) = below.find('/') {
@@ -175,7 +176,7 @@ impl MountedSet {
                 rest = rest.get(rest.partition_point(|(key, _)| *key < next)..).unwrap_or_default();
                 continue;
             }
-            // Neighbours by key are mostly neighbours by place.
+            // Samples with adjacent keys are usually adjacent in the data set.
             let has_neighbour = rest.first().is_some_and(|(_, other)| *other == number + 1);
             let sample = match has_neighbour {
                 true => self.samples.sample_in_window(number)?,

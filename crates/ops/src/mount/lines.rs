@@ -1,10 +1,10 @@
-//! Numbered samples, such as lines: folders of ten thousand, named by the number of their first sample.
+//! Numbered samples, such as lines: folders of ten thousand samples, named by the number of their first sample.
 
 use super::MountedSet;
 use gristmill_fuse::{Entry, Node, Refusal};
 use std::ops::Range;
 
-/// Samples in a folder.
+/// Number of samples per folder.
 const FOLDER_SAMPLES: u64 = 10_000;
 
 fn folder_name(position: u64) -> String {
@@ -12,7 +12,7 @@ fn folder_name(position: u64) -> String {
 }
 
 impl MountedSet {
-    /// Returns the numbers of the samples in the folder of a position; `None` if there is none.
+    /// Returns the numbers of the samples in the folder with this index; `None` if the folder does not exist.
     pub(super) fn lines_of(&self, position: u64) -> Option<Range<u64>> {
         let (start, total) = (position.checked_mul(FOLDER_SAMPLES)?, self.sample_count());
         (start < total).then(|| start..total.min(start.saturating_add(FOLDER_SAMPLES)))
@@ -23,14 +23,14 @@ impl MountedSet {
         Node::Lines(position).inode().map(|inode| self.folder_entry(inode))
     }
 
-    /// Lists the folders after an entry.
+    /// Lists the folders that follow an entry.
     pub(super) fn list_lines(&self, after: Option<Node>, add: &mut dyn FnMut(&Entry, &str) -> bool) {
         let first = match after {
             Some(Node::Lines(position)) => position + 1,
             _ => 0,
         };
         let mut entries = (first..).map_while(|position| Some((position, self.lines_entry(position)?)));
-        // It ends where the folders or the room do.
+        // Stops at the last folder, or when no more entries fit.
         let _ = entries.all(|(position, entry)| add(&entry, &folder_name(position)));
     }
 

@@ -1,7 +1,7 @@
-//! What a mount of a data set shows: samples as files, by the catalog that the browser uses, too.
+//! The file tree of a mounted data set: samples as files, read through the catalog that the browser uses, too.
 //!
-//! Nothing is kept per sample. An inode number holds the number of a sample, and the tables of the data set have the rest. This
-//! module knows neither the kernel nor how anything is mounted; names are those of `gristmill_fuse::names`.
+//! No memory is needed per sample: an inode number contains the number of a sample, and all other data come from the tables of the data
+//! set. This module knows neither the kernel nor how file systems are mounted; file names follow `gristmill_fuse::names`.
 
 mod documents;
 mod files;
@@ -34,14 +34,14 @@ const ACTIVITY: &str = "mounting the data set";
 /// How samples are arranged in folders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// Entries under their own names; slashes make folders. Numbered lines are in folders of ten thousand.
+    /// Entries under their own names, where slashes become folders. Numbered lines are in folders of ten thousand.
     #[default]
     Tree,
-    /// One folder of `KEY.PART`.
+    /// One folder with files `KEY.PART`.
     Flat,
     /// A folder for each sample, with its parts.
     Folders,
-    /// The tree, and the shards, splits and excluded samples next to it.
+    /// The tree, with additional folders for shards, splits and excluded samples.
     All,
 }
 
@@ -49,7 +49,7 @@ impl Layout {
     /// All layouts.
     pub const ALL: [Self; 4] = [Self::Tree, Self::Flat, Self::Folders, Self::All];
 
-    /// Returns the word for it.
+    /// Returns the name of the layout.
     pub fn word(self) -> &'static str {
         match self {
             Self::Tree => "tree",
@@ -60,16 +60,16 @@ impl Layout {
     }
 }
 
-/// What a mount shows of a data set.
+/// The options of a mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MountView {
     /// How samples are arranged.
     pub layout: Layout,
-    /// The split whose samples are shown; `None` shows all.
+    /// The split whose samples are shown; `None` means all samples.
     pub split: Option<String>,
-    /// Whether documents of tokens are shown as text, too.
+    /// Whether to show documents of tokens as text, too.
     pub decode: bool,
-    /// The tokenizer of their text, by path or name; `None` uses the one that the files name.
+    /// The tokenizer for their text, by path or name; `None` means the one that the files name.
     pub tokenizer: Option<String>,
 }
 
@@ -77,22 +77,22 @@ pub struct MountView {
 pub struct MountedSet {
     samples: Arc<Samples>,
     layout: Layout,
-    /// What the whole mount is limited to.
+    /// The samples that the whole mount shows.
     selection: Selection,
-    /// What splits decide.
+    /// The data that depends on the splits.
     state: RwLock<Arc<State>>,
-    /// Time of the folders.
+    /// Modification time of the folders.
     time: SystemTime,
 }
 
-/// What depends on the splits.
+/// The marks and folders, which change with the splits.
 struct State {
     marks: Marks,
     folders: Folders,
 }
 
 impl MountedSet {
-    /// Opens a data set. `cancel` ends waiting for a scan.
+    /// Opens a data set. `cancel` stops waiting for a scan.
     pub fn open(path: &Path, view: &MountView, cancel: &Cancel) -> Outcome<Self> {
         let kind = kind_of(path)?;
         refuse_unsupported(path, kind, view)?;
@@ -112,7 +112,7 @@ impl MountedSet {
         self.samples.groups().total()
     }
 
-    /// Returns the number of keys that several samples have; of each, the first is shown.
+    /// Returns the number of repeated keys. For each of them, only the first sample is shown.
     pub fn repeated_keys(&self) -> u64 {
         self.samples.repeated_keys()
     }
@@ -122,8 +122,8 @@ impl MountedSet {
         self.samples.were_scanned()
     }
 
-    /// Returns the problems of shards and files that are damaged or do not state what they hold, and of samples that are not shown, or not
-    /// as a whole. Tables that state nothing of their rows are read for it.
+    /// Returns the problems of damaged shards and files, of files with unknown contents, and of samples that are not shown completely.
+    /// Reads tables that do not state their number of rows.
     pub fn problems(&self, cancel: &Cancel) -> Outcome<Vec<Problem>> {
         let groups = self.samples.groups().groups.iter();
         let problem = |name: &str, why: &str, is_shown: bool| {
@@ -136,7 +136,7 @@ impl MountedSet {
         Ok(problems)
     }
 
-    /// Notes sizes and times of all files on a thread of its own: there may be many.
+    /// Records sizes and times of all files on a separate thread, because there may be many files.
     fn examine_files(&self) -> Outcome<()> {
         let samples = Arc::clone(&self.samples);
         let thread = std::thread::Builder::new().name("mount".to_owned());
@@ -156,7 +156,7 @@ impl MountedSet {
         self.samples.stamp(sample).map_or(self.time, |stamp| time_of(stamp.modified_ns))
     }
 
-    /// Returns the entry of a part; `None` beyond the limits.
+    /// Returns the entry of a part; `None` if its numbers exceed the limits of inodes.
     fn part_entry(&self, sample: &BrowseSample, position: u64) -> Option<Entry> {
         let inode = Node::Part { number: self.samples.number(sample), part: position }.inode()?;
         let time = self.sample_time(sample);
@@ -177,12 +177,12 @@ impl MountedSet {
         Some(Entry { inode, kind: EntryKind::Folder, bytes: sample.byte_size, time: self.sample_time(sample) })
     }
 
-    /// Returns the sample of a number.
+    /// Returns the sample with this number.
     fn sample(&self, number: u64) -> Result<BrowseSample, Refusal> {
         self.samples.sample(number)?.ok_or(Refusal::Missing)
     }
 
-    /// Returns the sample and position of a file.
+    /// Returns the sample and the position of the part for an inode.
     fn part(&self, inode: u64) -> Result<(BrowseSample, u64), Refusal> {
         match Node::of(inode) {
             Some(Node::Part { number, part }) => Ok((self.sample(number)?, part)),
@@ -190,22 +190,22 @@ impl MountedSet {
         }
     }
 
-    /// Returns everything that the mount shows.
+    /// Returns the scope of the whole mount.
     fn full_scope<'a>(&'a self, state: &'a State) -> Scope<'a> {
         state.scope(&self.selection, 0..self.sample_count())
     }
 
-    /// Whether a folder shows the sample of a number, which has this key. Of several with the same key, it shows the first.
+    /// Whether a folder shows the sample with this number and key. Of several samples with the same key, it shows the first.
     fn shows(&self, scope: &Scope<'_>, key: &str, number: u64) -> bool {
         self.shown_number(scope, key, number) == Some(number)
     }
 
-    /// Whether the first sample of a repeated key has a mark. A tree has none: it is copied as it is.
+    /// Whether a marker file is added to the first sample of a repeated key. The tree layout has none, because it is copied unchanged.
     fn marks_repeats(&self) -> bool {
         self.samples.have_repeats() && matches!(self.layout, Layout::Flat | Layout::Folders)
     }
 
-    /// Returns the number of the sample that a folder shows of a key, given one of its rows; `None` if it shows none.
+    /// Returns the number of the sample that a folder shows for a key, given one of its rows; `None` if it shows none.
     fn shown_number(&self, scope: &Scope<'_>, key: &str, number: u64) -> Option<u64> {
         match self.samples.have_repeats() {
             true => self.shown_of_key(scope, key).next(),
@@ -218,13 +218,13 @@ impl MountedSet {
         at.is_some_and(|at| scope.selection.has_sample(scope.marks, at.group, key))
     }
 
-    /// Returns the numbers of the samples of a key that a folder could show, if keys are repeated.
+    /// Returns the numbers of all samples with a key that are in a folder. Empty if no key is repeated.
     fn shown_of_key<'a>(&'a self, scope: &'a Scope<'a>, key: &'a str) -> impl Iterator<Item = u64> + 'a {
         let numbers = self.samples.of_key(key).iter().map(|(_, number)| *number);
         numbers.filter(move |number| self.is_in(scope, key, *number))
     }
 
-    /// Lists a folder according to a state of the splits.
+    /// Lists a folder for a given state of the splits.
     fn list_in(
         &self,
         state: &State,
@@ -270,7 +270,7 @@ impl MountedSet {
         }
     }
 
-    /// Lists the folders in a folder that come after an entry; returns whether there is room for more.
+    /// Lists the subfolders that follow an entry. Returns whether more entries fit.
     fn list_folders(
         &self,
         state: &State,
@@ -449,7 +449,7 @@ fn time_of(modified_ns: i64) -> SystemTime {
     time.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// Refuses what cannot be mounted, or not so.
+/// Refuses kinds and options that cannot be mounted.
 fn refuse_unsupported(path: &Path, kind: DatasetKind, view: &MountView) -> Outcome<()> {
     let refuse = |field: &str, why: &str| Err(Failure::usage(ACTIVITY, why).on(Subject::field(field)));
     kind.info().browse.map_err(|refusal| refusal.on(ACTIVITY, &path.to_string_lossy()))?;
@@ -468,7 +468,7 @@ fn refuse_unsupported(path: &Path, kind: DatasetKind, view: &MountView) -> Outco
     }
 }
 
-/// Refuses a split that does not exist, listing those that do.
+/// Refuses a split that does not exist, and lists the existing ones.
 fn check_split(root: &Path, wanted: &str, marks: &Marks) -> Outcome<()> {
     let names: Vec<&str> = marks.splits().iter().map(|split| &*split.name).collect();
     if names.contains(&wanted) {

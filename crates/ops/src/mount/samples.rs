@@ -1,4 +1,4 @@
-//! The samples of a data set by number and by key, through its catalog. Nothing is kept per sample but the last windows.
+//! The samples of a data set by number and by key, through its catalog. Only the most recent windows are cached.
 
 use super::documents::Documents;
 use super::files::{read_unchanged, OpenFiles, PartsFiles};
@@ -15,37 +15,37 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Samples of a window; windows begin at multiples of it.
+/// Number of samples per window. Windows start at multiples of it.
 const SAMPLES_PER_WINDOW: u64 = 256;
-/// The most windows that are kept, and the most samples outside of them.
+/// Maximum number of cached windows, and of samples cached separately.
 const MAX_WINDOWS: usize = 4;
 const MAX_SINGLES: usize = 64;
-/// The most parts of a window that is kept.
+/// Maximum number of parts in a cached window.
 const MAX_KEPT_PARTS: usize = 16 << 10;
 
-/// The most problems of samples that are listed.
+/// Maximum number of listed problems of samples.
 const MAX_LISTED_LOSSES: usize = 100;
 
-/// The most loose files of a store that are open at a time.
+/// Maximum number of open loose files of a store.
 const MAX_OPEN_OBJECTS: usize = 32;
 
-/// The number of no sample.
+/// Marks a missing number.
 const NO_NUMBER: u64 = u64::MAX;
 
-/// How often the state of a scan is read.
+/// Interval at which the state of a scan is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 type Window = Arc<Vec<BrowseSample>>;
 
-/// The position of the mark of a sample whose key others have, too, and its name, which is that of the reference program.
+/// The position of the marker file of a sample with a repeated key; and its name, which is the same as in the reference program.
 pub(super) const MARK_PART: u64 = MAX_PARTS - 1;
 pub(super) const REPEATED_MARK: &str = "WARNING_SAME_KEY_IN_MULTIPLE_TAR_FILES";
 
-/// What the keys of samples are.
+/// The source of the keys of samples.
 enum Keys {
-    /// Those of the data set, which has an index of them that keeps them apart.
+    /// The keys of the data set, with an index in which they are unique.
     Indexed,
-    /// Those of the data set, sorted, with the numbers of their samples.
+    /// The keys of the data set, sorted, with the numbers of their samples.
     Sorted(SortedKeys),
     /// Paths of loose files, sorted, with their numbers.
     Paths(SortedKeys),
@@ -53,10 +53,10 @@ enum Keys {
     Numbers,
 }
 
-/// Keys with the numbers of their samples, in the order of both.
+/// Keys with the numbers of their samples, sorted by both.
 struct SortedKeys {
     keys: Vec<(Box<str>, u64)>,
-    /// Keys of several samples.
+    /// Number of repeated keys.
     repeats: u64,
 }
 
@@ -67,7 +67,7 @@ impl SortedKeys {
         Self { keys, repeats }
     }
 
-    /// Returns the entries of a key.
+    /// Returns the entries for a key.
     fn of_key(&self, key: &str) -> &[(Box<str>, u64)] {
         let first = self.keys.partition_point(|(known, _)| **known < *key);
         let rest = self.keys.get(first..).unwrap_or_default();
@@ -79,28 +79,28 @@ impl SortedKeys {
 pub(super) struct Samples {
     catalog: Arc<dyn Catalog>,
     groups: Arc<Groups>,
-    /// The files that hold the parts.
+    /// The files that contain the parts.
     pub(super) files: PartsFiles,
-    /// Windows by their number, the last used one at the end.
+    /// Windows by number, the most recently used one last.
     windows: Mutex<VecDeque<(u64, Window)>>,
-    /// Samples that were fetched alone, by their numbers, the last one at the end: a file is looked up, and then read.
+    /// Samples that were fetched separately, by number, the most recent one last. A file is looked up first, and then read.
     singles: Mutex<VecDeque<(u64, BrowseSample)>>,
-    /// The number of the sample that was asked for last.
+    /// The number of the most recently requested sample.
     last: AtomicU64,
-    /// Whether a window had too many parts to be kept: files that are read in order then fetch one sample each.
+    /// Whether a window had too many parts to be cached. Sequential reads then fetch one sample at a time.
     has_large_windows: AtomicBool,
     keys: Keys,
-    /// The states of loose files by their numbers, since they were first seen.
+    /// The first known stamps of loose files, by number.
     stamps: Mutex<HashMap<u64, FileStamp>>,
-    /// Loose files of a store by their numbers.
+    /// Open loose files of a store, by number.
     objects: OpenFiles,
-    /// How documents of tokens are shown.
+    /// The files of documents, if the samples are packed tokens.
     documents: Option<Documents>,
 }
 
 impl Samples {
-    /// Takes a catalog, and waits until it is complete: the numbers of samples must not change. Documents of tokens have their text, too, if
-    /// `has_text`.
+    /// Waits until the catalog is complete, because the numbers of samples must not change later. If `has_text`, documents of tokens are
+    /// shown as text, too.
     pub(super) fn new(catalog: Arc<dyn Catalog>, has_text: bool, cancel: &Cancel) -> Outcome<Self> {
         let documents = catalog.tokens().map(|set| Documents::new(set, has_text)).transpose()?;
         catalog.scan_all();
@@ -142,7 +142,7 @@ impl Samples {
         })
     }
 
-    /// Returns the groups, all of them.
+    /// Returns all groups.
     pub(super) fn groups(&self) -> &Groups {
         &self.groups
     }
@@ -152,7 +152,7 @@ impl Samples {
         self.catalog.root()
     }
 
-    /// Returns the numbers of the samples of a group.
+    /// Returns the range of sample numbers of a group.
     pub(super) fn range_of(&self, group: u32) -> std::ops::Range<u64> {
         let start = self.groups.number(SampleAt { group, index: 0 });
         start..start.saturating_add(self.groups.group(group).map_or(0, |group| group.samples))
@@ -163,14 +163,14 @@ impl Samples {
         self.groups.number(sample.at)
     }
 
-    /// Returns the sample of a number.
+    /// Returns the sample with this number.
     pub(super) fn sample(&self, number: u64) -> Outcome<Option<BrowseSample>> {
         let before = self.last.swap(number, Ordering::Relaxed);
         if let Some(sample) = self.kept(number) {
             return Ok(Some(sample));
         }
         match before.checked_add(1) == Some(number) {
-            // Files are read in the order of the data set.
+            // Files are usually read in the order of the data set.
             true => self.sample_in_window(number),
             false => self.fetch(number),
         }
@@ -194,21 +194,21 @@ impl Samples {
         self.singles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a sample without fetching it.
+    /// Returns a cached sample.
     pub(super) fn kept(&self, number: u64) -> Option<BrowseSample> {
         let single = self.singles().iter().rfind(|(known, _)| *known == number).map(|(_, sample)| sample.clone());
         let place = usize::try_from(number % SAMPLES_PER_WINDOW).unwrap_or_default();
         single.or_else(|| self.kept_window(number / SAMPLES_PER_WINDOW)?.get(place).cloned())
     }
 
-    /// Returns the number of a key if it is that of the last sample, or of the one after it: in order, no index is asked.
+    /// Returns the number of a key if it belongs to the most recent sample or the next one, so that sequential access needs no index.
     fn number_near(&self, key: &str) -> Option<u64> {
         let last = self.last.load(Ordering::Relaxed);
         let mut near = [Some(last), last.checked_add(1)].into_iter().flatten();
         near.find(|number| self.kept(*number).is_some_and(|sample| *sample.key == *key))
     }
 
-    /// Returns the sample of a number whose neighbours are wanted next.
+    /// Returns the sample with this number, and caches its neighbours.
     pub(super) fn sample_in_window(&self, number: u64) -> Outcome<Option<BrowseSample>> {
         if self.has_large_windows.load(Ordering::Relaxed) {
             return self.kept(number).map_or_else(|| self.fetch(number), |sample| Ok(Some(sample)));
@@ -217,7 +217,7 @@ impl Samples {
         Ok(self.window(number / SAMPLES_PER_WINDOW)?.get(place).cloned())
     }
 
-    /// Passes the samples from a number on to `take` until it returns false.
+    /// Passes samples to `take`, starting with a number, until it returns `false`.
     pub(super) fn each_from(&self, first: u64, mut take: impl FnMut(&BrowseSample) -> Outcome<bool>) -> Outcome<()> {
         let mut place = usize::try_from(first % SAMPLES_PER_WINDOW).unwrap_or_default();
         for window in first / SAMPLES_PER_WINDOW..self.groups.total().div_ceil(SAMPLES_PER_WINDOW) {
@@ -265,7 +265,7 @@ impl Samples {
         Ok(samples)
     }
 
-    /// Returns the sample of a key whose number fits; of several the first.
+    /// Returns the first sample with this key whose number fits.
     pub(super) fn by_key(&self, key: &str, fits: impl Fn(u64) -> bool) -> Outcome<Option<BrowseSample>> {
         let number = match &self.keys {
             Keys::Sorted(keys) | Keys::Paths(keys) => {
@@ -283,7 +283,7 @@ impl Samples {
         number.map_or(Ok(None), |number| self.sample(number))
     }
 
-    /// Whether the key of a sample is text. In the row of one whose key is not UTF-8, characters are replaced, and no index has it.
+    /// Whether the key of a sample is valid UTF-8. If not, its row has replacement characters, and no index has the key.
     pub(super) fn has_text_key(&self, sample: &BrowseSample) -> Outcome<bool> {
         if !sample.key.contains(char::REPLACEMENT_CHARACTER) {
             return Ok(true);
@@ -298,7 +298,7 @@ impl Samples {
         })
     }
 
-    /// Returns the keys and numbers of the samples of a key; none where keys are not repeated.
+    /// Returns the entries for a key; empty if no key is repeated.
     pub(super) fn of_key(&self, key: &str) -> &[(Box<str>, u64)] {
         match &self.keys {
             Keys::Sorted(keys) if keys.repeats > 0 => keys.of_key(key),
@@ -311,7 +311,7 @@ impl Samples {
         self.repeated_keys() > 0
     }
 
-    /// Returns the number of keys that several samples have.
+    /// Returns the number of repeated keys.
     pub(super) fn repeated_keys(&self) -> u64 {
         match &self.keys {
             Keys::Sorted(keys) => keys.repeats,
@@ -333,7 +333,7 @@ impl Samples {
         matches!(self.keys, Keys::Paths(_))
     }
 
-    /// Returns the name of a part among those of all samples.
+    /// Returns the file name of a part in a folder of all samples.
     pub(super) fn name_of(&self, key: &str, part: &str) -> String {
         if self.are_loose_files() {
             return key.to_owned();
@@ -341,18 +341,18 @@ impl Samples {
         format!("{key}.{part}")
     }
 
-    /// Whether there are files whose size is not known.
+    /// Whether there are files of unknown size.
     pub(super) fn have_texts(&self) -> bool {
         self.documents.as_ref().is_some_and(Documents::has_texts)
     }
 
-    /// Returns the length of a text of a document as far as it is known; `None` for other parts.
+    /// Returns the length of a document's text, or 0 if it is not known yet; `None` for other parts.
     pub(super) fn text_bytes(&self, sample: &BrowseSample, position: u64) -> Option<u64> {
         let (documents, set) = self.documents.as_ref().zip(self.catalog.tokens())?;
         documents.text_bytes(set, sample, self.number(sample), position)
     }
 
-    /// Returns a sample with the key, and of tokens the parts, by which it is known here.
+    /// Returns a sample with the key that the mount uses, and for tokens with its parts.
     fn with_key(&self, mut sample: BrowseSample) -> BrowseSample {
         match self.keys {
             Keys::Numbers => {
@@ -374,17 +374,17 @@ impl Samples {
         sample
     }
 
-    /// Whether the samples were found by reading the data.
+    /// Whether the samples were found by scanning the data.
     pub(super) fn were_scanned(&self) -> bool {
         matches!(self.keys, Keys::Sorted(_)) && !self.catalog.has_key_order()
     }
 
-    /// Returns the problems of samples that are not shown, or not with all their parts, as far as they are known once all are counted.
+    /// Returns the problems of samples that are not shown, or not with all their parts, as far as they are known after counting.
     pub(super) fn losses(&self, cancel: &Cancel) -> Outcome<Vec<Problem>> {
         let list = self.catalog.problems();
         let is_table = self.catalog.kind().table().is_some();
         if !is_table && !self.were_scanned() {
-            // Lines are shown as they are, whatever is wrong with them.
+            // Lines are shown unchanged, even if they are invalid.
             return Ok(Vec::new());
         }
         let others = list.others().iter().filter(|problem| problem.severity > Severity::Note);
@@ -408,7 +408,7 @@ impl Samples {
         Ok(losses)
     }
 
-    /// Returns the state in which the file of a sample was mounted. That of a loose file is its first one that was seen.
+    /// Returns the stamp that the file of a sample had at the time of the mount; for a loose file, its first known stamp.
     pub(super) fn stamp(&self, sample: &BrowseSample) -> Option<FileStamp> {
         if !self.are_loose_files() {
             return self.files.stamp(sample.at.group);
@@ -422,7 +422,7 @@ impl Samples {
         Some(*seen().entry(number).or_insert(stamp))
     }
 
-    /// Returns up to `count` keys in the order of their bytes, from the first that is at least `from` on, with their numbers.
+    /// Returns up to `count` keys in byte order with their numbers, starting with the first key that is at least `from`.
     pub(super) fn keys_from(&self, from: &str, count: usize) -> Outcome<Vec<(String, u64)>> {
         if let Keys::Sorted(keys) | Keys::Paths(keys) = &self.keys {
             let first = keys.keys.partition_point(|(known, _)| **known < *from);
@@ -455,7 +455,7 @@ impl Samples {
             let path = self.root().join(&*sample.key);
             let file = match is_remote(&path) {
                 true => self.objects.get(self.number(sample), || open_cached(&path))?,
-                // One that was replaced or removed is noticed.
+                // A file that was replaced or removed is detected.
                 false => Arc::new(open_cached(&path)?),
             };
             return read_unchanged(&file, self.stamp(sample), part, from, count);
@@ -464,7 +464,7 @@ impl Samples {
     }
 }
 
-/// Returns all keys in order, with the numbers of their samples; of loose files their paths, without hidden ones.
+/// Returns all keys in order, with the numbers of their samples; for loose files their paths, without hidden files.
 fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outcome<SortedKeys> {
     let mut keys = Vec::new();
     let is_loose = catalog.kind().has_loose_files();
@@ -478,7 +478,7 @@ fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outco
                     keys.push((Box::from(path), number));
                 }
             } else if !sample.key.is_empty() {
-                // Those that are not UTF-8 are visited without their keys.
+                // A key that is not UTF-8 is passed as an empty text.
                 keys.push((Box::from(sample.key), number));
             }
             true
@@ -487,7 +487,7 @@ fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outco
     Ok(SortedKeys::new(keys))
 }
 
-/// Returns the path of a loose file; `.` is the data set itself, and a file without a suffix has an empty part.
+/// Returns the path of a loose file. `.` is the data set itself, and a file without a suffix has an empty part.
 fn path_of(folder: &str, key: &str, part: &str) -> String {
     let folder = if folder == "." { String::new() } else { format!("{folder}/") };
     match part {
@@ -496,12 +496,12 @@ fn path_of(folder: &str, key: &str, part: &str) -> String {
     }
 }
 
-/// Whether a name in a path begins with a dot.
+/// Whether a component of a path starts with a dot.
 pub(super) fn is_hidden(path: &str) -> bool {
     path.split('/').any(|name| name.starts_with('.'))
 }
 
-/// Returns the parts of a sample with their positions; of parts with the same name the first.
+/// Returns the parts of a sample with their positions; of parts with the same name, only the first.
 pub(super) fn parts_of(sample: &BrowseSample) -> impl Iterator<Item = (u64, &crate::engine::browse::BrowsePart)> {
     let parts = (0..MAX_PARTS).zip(&sample.parts);
     parts.filter(|(position, part)| {

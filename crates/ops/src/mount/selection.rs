@@ -1,4 +1,4 @@
-//! Which samples a folder shows: all, those that training sees of a split, or those that are excluded.
+//! The samples that a folder shows: all, those of a split that training reads, or the excluded ones.
 
 use crate::engine::browse::{Groups, Marks};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -8,19 +8,19 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A choice of samples.
+/// A rule that selects samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Selection {
     /// Every indexed sample.
     All,
-    /// The samples of a split, without excluded ones.
+    /// The samples of a split, except excluded ones.
     Split(Arc<str>),
-    /// The samples that are excluded, by their own name or with their shard.
+    /// The samples that are excluded, individually or with their shard.
     Excluded,
 }
 
 impl Selection {
-    /// Whether a folder of this shard's samples is shown.
+    /// Whether there is a folder for this shard.
     pub(super) fn has_shard(&self, marks: &Marks, group: u32) -> bool {
         match self {
             Self::All => true,
@@ -42,11 +42,11 @@ impl Selection {
 
 /// The samples that a folder shows.
 pub(super) struct Scope<'a> {
-    /// What splits decide.
+    /// The splits and excludes.
     pub(super) marks: &'a Marks,
-    /// The choice.
+    /// The rule that selects samples.
     pub(super) selection: &'a Selection,
-    /// The numbers of the samples.
+    /// The range of sample numbers.
     pub(super) range: Range<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The tree of a prepared data set, without a kernel.
+//! Tests the file tree of a prepared data set without a kernel.
 
 use super::{Layout, MountView, MountedSet};
 use crate::job::prepare::PrepareJob;
@@ -51,7 +51,7 @@ fn list(set: &MountedSet, folder: u64, mut after: u64, at_once: usize) -> Vec<(E
     }
 }
 
-/// Checks a folder and all below it: however few entries are taken at a time, the listing is the same, and each is found by its name.
+/// Checks a folder and its subfolders: the listing does not depend on the number of entries per call, and each entry is found by its name.
 fn check(set: &MountedSet, folder: u64) -> usize {
     let entries = list(set, folder, 0, usize::MAX);
     for at_once in [1, 2, 7] {
@@ -106,7 +106,7 @@ fn numbers_of_nothing_are_missing() {
     }
 }
 
-/// Makes a database with repeated keys: rows in an order that is not that of the samples, and no index that keeps keys apart.
+/// Creates a database with repeated keys: rows are in another order than the samples, and no index makes keys unique.
 fn repeat_keys(root: &Path, change: &str) {
     let database = rusqlite::Connection::open(root.join(".nv-meta/index.sqlite")).unwrap();
     let old = "DROP TABLE IF EXISTS old; CREATE TABLE old AS SELECT * FROM samples ORDER BY sample_index DESC; DROP TABLE samples; \
@@ -136,7 +136,7 @@ fn a_split_shows_keys_that_another_one_has_first() {
     let mut names: Vec<String> = (0..300).map(|n| format!("d/{n:04}.t")).collect();
     names.extend((0..300).map(|n| format!("{long}-{n:04}.{long}")));
     let mut second: Vec<String> = names.iter().map(|name| format!("@{name}")).collect();
-    // Pairs of keys then begin at odd rows, so that batches of rows end within them.
+    // Pairs of keys now start at odd rows, so that batches of rows end inside pairs.
     second.insert(0, "d/!.t".to_owned());
     write_shard(&dir.path().join("1.tar"), &second);
     prepared(dir.path(), &names);

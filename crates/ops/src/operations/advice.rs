@@ -1,27 +1,27 @@
-//! What the data of a plan say about its answers, for front ends that ask for one option after another.
+//! Advice on the answers of a plan from its data, for front ends that ask for one option after another.
 
 use super::AnyPlan;
 use gristmill_core::options::OptionRow;
 use gristmill_core::Outcome;
 
-/// Whether an option without an answer is a question.
+/// Whether prompts ask for an option that has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuestionNeed {
-    /// Only if an answer is proposed.
+    /// Asked only if an answer is proposed.
     Optional,
-    /// Yes; it may stay without one.
+    /// Always asked, but may remain unanswered.
     Always,
-    /// Yes, until it has one.
+    /// Asked until it has an answer.
     Required,
 }
 
-/// What the data say about the answers of a plan. Implemented by operations whose answers depend on the content of files.
+/// Advice from the data of a plan. Implemented by operations whose answers depend on the content of files.
 pub trait Advice {
-    /// Returns the options that are questions and checked first, in this order. The other required ones follow in the order of the table.
+    /// Returns the options that are asked and checked first, in this order. Other required options follow in the order of the table.
     fn order(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Returns whether an option is a question while it has no answer.
+    /// Returns whether prompts ask for an option that has no answer.
     fn need(&self, _plan: &dyn AnyPlan, row: &OptionRow) -> QuestionNeed {
         if row.info.is_required {
             QuestionNeed::Required
@@ -29,24 +29,24 @@ pub trait Advice {
             QuestionNeed::Optional
         }
     }
-    /// Returns the question for an option where its help is not the question.
+    /// Returns the question for an option; `None` means the help of the option.
     fn question(&self, _plan: &dyn AnyPlan, _option: &str) -> Option<&'static str> {
         None
     }
-    /// Returns the answer to propose, as it is typed.
+    /// Returns the proposed answer, as the user would type it.
     fn propose(&self, _plan: &dyn AnyPlan, _option: &str) -> Option<String> {
         None
     }
-    /// Checks the present answer to an option against the data. Returns lines to print.
+    /// Checks the current answer to an option against the data. Returns lines to print.
     ///
     /// # Errors
-    /// Why the answer cannot be used; or the interruption of the check.
+    /// The reason why the answer cannot be used, or the cancellation of the check.
     fn check(&mut self, _plan: &dyn AnyPlan, _option: &str) -> Outcome<Vec<String>> {
         Ok(Vec::new())
     }
 }
 
-/// The advice of operations without any.
+/// The default advice, which is empty.
 pub(super) struct NoAdvice;
 
 impl Advice for NoAdvice {}

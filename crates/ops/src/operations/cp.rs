@@ -70,7 +70,7 @@ impl Operation for CopyFiles {
 
     fn absolute(plan: &CopyPlan) -> Outcome<CopyPlan> {
         let mut absolute = super::absolute::<Self>(plan)?;
-        // The slash at the end has a meaning.
+        // The slash at the end of the target is significant.
         let has_slash = |target: &PathBuf| target.as_os_str().as_encoded_bytes().ends_with(b"/");
         if has_slash(&plan.target) && !has_slash(&absolute.target) {
             absolute.target.push("");

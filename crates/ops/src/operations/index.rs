@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const ACTIVITY: &str = "indexing";
-/// Files of a store that are indexed at once.
+/// Number of files in a store that are indexed in parallel.
 const STORE_FILES: usize = 16;
 
 /// The program that reads an index.
@@ -37,25 +37,25 @@ pub enum IndexFormat {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct IndexPlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan, see [`PLAN_VERSION`].
     pub version: u32,
-    /// Files, and folders of them; for Forager one folder.
+    /// Files, or folders of files; for Forager, one folder.
     pub paths: Vec<PathBuf>,
     /// The program that reads the index; required.
     pub format: Option<IndexFormat>,
-    /// Path of the raw index of a single file; `None` puts each index next to its file.
+    /// Path of the raw index of a single file; `None` means next to each file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_path: Option<PathBuf>,
-    /// What to do with an existing raw index.
+    /// How an existing raw index is handled.
     #[serde(default)]
     pub file_existence_policy: ExistingFile,
-    /// Whether lines that are not JSON are left out of a raw index.
+    /// Whether to omit invalid JSON lines from a raw index.
     #[serde(default)]
     pub skip_bad_lines: bool,
-    /// Name of the folder of Forager's index; `None` for the default.
+    /// Name of the folder of Forager's index; `None` means the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_folder: Option<String>,
-    /// Refuses what the reference program refuses.
+    /// Whether to refuse everything that the reference program refuses.
     #[serde(default)]
     pub compat: bool,
 }
@@ -206,7 +206,7 @@ impl Operation for Index {
     }
 }
 
-/// Whether one index is made, and not one for each file of several.
+/// Whether a run writes one index, instead of one for each of several files.
 fn is_single(plan: &IndexPlan) -> bool {
     match (plan.format, plan.paths.as_slice()) {
         (Some(IndexFormat::Forager), _) => true,
@@ -252,7 +252,7 @@ fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexR
                     None => {}
                 }
             }
-            // The report lists what was made before.
+            // The report lists the indexes that were written before the failure.
             let is_refusal = |failure: &Failure| failure.class == ExitClass::Data;
             if reports.indexes.is_empty() && !reports.failures.iter().all(is_refusal) {
                 return reports.failures.pop().map_or_else(|| Ok(reports), Err);
@@ -265,8 +265,8 @@ fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexR
     Ok(reports)
 }
 
-/// Indexes each file, and returns `None` for those that were not begun. A file that is refused does not prevent the others; any other failure
-/// does. In a store several files are read at once, because each takes several requests one after another.
+/// Indexes each file. Returns `None` for files that were not started. A refused file does not stop the run; any other failure does. Several
+/// files in a store are read in parallel, because each needs several sequential requests.
 fn index_each(
     sources: &[PathBuf],
     start: &(dyn Fn(&PathBuf) -> Outcome<Task<IndexReport>> + Sync),
@@ -299,14 +299,14 @@ fn index_each(
     })
 }
 
-/// The indexes that a run made, or would make.
+/// The indexes that a run wrote, or would write.
 #[derive(Clone, Debug, Default)]
 pub struct IndexReports {
     /// Each file or folder, and its index.
     indexes: Vec<(PathBuf, IndexReport)>,
-    /// Why other files have no index.
+    /// The failures for the other files.
     failures: Vec<Failure>,
-    /// Whether one index was requested, and not one for each file of several.
+    /// Whether one index was requested, instead of one for each of several files.
     is_single: bool,
     problems: Vec<Problem>,
     counts: Vec<(Severity, ProblemKind, u64)>,

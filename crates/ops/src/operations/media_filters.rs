@@ -1,19 +1,19 @@
-//! The options that say which media are described: those of `prepare` and of `prepare-media`.
+//! The options of `prepare` and `prepare-media` that select media.
 
 use gristmill_core::options::{Access, OptionSpec};
 use gristmill_core::{MediaFilter, MediaPlan};
 
-/// A plan that has answers about media.
+/// A plan with answers about media.
 pub(super) trait MediaAnswers: 'static {
-    /// Returns how media are described; `None` if they are not.
+    /// Returns the answers about media; `None` if media are not described.
     fn media(&self) -> Option<&MediaPlan>;
-    /// Stores which media are described; `None` for no answer.
+    /// Sets the rule that selects media; `None` means no answer.
     fn set_filter(&mut self, filter: Option<MediaFilter>);
-    /// Stores whether pictures are decoded.
+    /// Sets whether pictures are decoded.
     fn set_decode(&mut self, is_on: bool);
 }
 
-/// Accessors of a filter without patterns.
+/// Returns the accessors for a media filter without patterns.
 macro_rules! filter {
     ($filter:ident) => {
         Access::Switch {
@@ -46,7 +46,7 @@ fn set_patterns<P: MediaAnswers>(plan: &mut P, text: Option<String>) -> Result<(
     Ok(())
 }
 
-/// Returns the options that select media, which exclude each other.
+/// Returns the mutually exclusive options that select media.
 pub(super) const fn filters<P: MediaAnswers>() -> [OptionSpec<P>; 3] {
     [
         OptionSpec::new(
@@ -78,7 +78,7 @@ pub(super) const fn filters<P: MediaAnswers>() -> [OptionSpec<P>; 3] {
     ]
 }
 
-/// Returns the option that decodes pictures.
+/// Returns the option for decoding pictures.
 pub(super) const fn decode<P: MediaAnswers>() -> OptionSpec<P> {
     OptionSpec::new(
         "decode",

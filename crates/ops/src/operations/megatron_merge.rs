@@ -1,4 +1,4 @@
-//! `megatron merge`: the pairs of a folder as one pair.
+//! `megatron merge`: merges the pairs of a folder into one pair.
 
 use super::{Operation, Plan};
 use crate::job::files_report::FilesReport;

@@ -1,4 +1,4 @@
-//! `mix index`: the index that nanotron's Nanoset would compute for a mixture of token folders.
+//! `mix index`: writes the index that nanotron's Nanoset would compute for a mixture of token folders.
 
 use super::{missing, Operation, Plan};
 use crate::engine::nanosets::mixture::{Member, MixtureIndexPlan, TokenizerSettings, DEFAULT_SEED};
@@ -14,7 +14,7 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
 
-/// Maximum size in bytes of a training configuration.
+/// Maximum size of a training configuration, in bytes.
 const MAX_YAML_BYTES: u64 = 16 << 20;
 
 type Spec = OptionSpec<MixtureIndexPlan>;
@@ -51,7 +51,7 @@ fn lengths(plan: &MixtureIndexPlan) -> Vec<String> {
     plan.members.iter().filter_map(windows).collect()
 }
 
-/// Replaces the members for which `is_it` holds. As many as before keep their positions among the others.
+/// Replaces the members for which `is_it` returns `true`. If their number does not change, they keep their positions among the others.
 fn replace(plan: &mut MixtureIndexPlan, new: Vec<Member>, is_it: fn(&Member) -> bool) {
     let old = plan.members.iter().filter(|member| is_it(member)).count();
     if old != new.len() {
@@ -170,7 +170,7 @@ const OUTPUT: &[Spec] = &[
     Spec::new("force-overwrite", "", "Replace an existing index", switch!(overwrite)).replaces(""),
 ];
 
-/// Completes a plan with the settings of a training configuration, where no flag gives another.
+/// Completes a plan with the settings of a training configuration. Flags have precedence.
 fn read_config(plan: &mut MixtureIndexPlan, path: &Path, stage: Option<&str>) -> Outcome<()> {
     const ACTIVITY: &str = "reading the training configuration";
     let bytes = read_whole(path, MAX_YAML_BYTES)?;
@@ -266,7 +266,7 @@ impl Report for MixtureIndexReport {
     crate::job_report!();
 }
 
-/// Returns the samples, epochs and shares of the mixture.
+/// Returns lines with the samples, epochs and shares of the mixture.
 fn figures(report: &MixtureIndexReport) -> Vec<ReportLine> {
     let outlook = &report.outlook;
     let about = if outlook.is_exact { "" } else { "about " };

@@ -1,4 +1,4 @@
-//! `mix new`: a metadataset that blends, repeats or joins data sets.
+//! `mix new`: writes a metadataset that blends, repeats or joins data sets.
 
 use super::{absolute, missing, Operation, Plan};
 use crate::engine::mix::author::takes_aux;
@@ -27,7 +27,7 @@ impl Plan for MixPlan {
     }
 }
 
-/// Accessors of the members of one kind of mixture.
+/// Returns the accessors for the members of one kind of mixture.
 macro_rules! members {
     ($kind:ident, $format:expr, $parse:expr) => {
         Access::List {
@@ -41,7 +41,7 @@ macro_rules! members {
     };
 }
 
-/// Accessors of a property of members, written as a text that names the member.
+/// Returns the accessors for a property of members, in texts that name the member.
 macro_rules! property {
     ($texts:expr, $reset:expr, $apply:expr) => {
         Access::List {
@@ -311,12 +311,12 @@ fn has_aux(member: &MixMember) -> bool {
     !member.aux.is_empty()
 }
 
-/// Returns the text that names a member in options.
+/// Returns the name of a member in option values.
 fn label(member: &MixMember) -> &str {
     member.name.as_deref().unwrap_or(&member.path)
 }
 
-/// Replaces the members of a mixture of one kind. Members with the same path keep their properties.
+/// Replaces the members of a mixture of one kind. Members with an unchanged path keep their properties.
 fn set_members(
     plan: &mut MixPlan,
     kind: MixKind,
@@ -367,7 +367,7 @@ fn join_text(member: &MixMember) -> String {
     }
 }
 
-/// Parses `NAME=PATH`, or `PATH` for a member by position.
+/// Parses `NAME=PATH`, or `PATH` for a positional member.
 fn join_member(text: &str) -> Result<MixMember, String> {
     let (name, path) = match text.split_once('=') {
         Some(("", path)) => (None, path),
@@ -405,7 +405,7 @@ fn add_subflavor(members: &mut [MixMember], text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the member identified by its path or its name in a join, and the text after the last `sign`.
+/// Returns the member with the path or join name in the text, and the text after the last `sign`.
 fn named<'p, 't>(
     members: &'p mut [MixMember],
     text: &'t str,
@@ -427,7 +427,7 @@ fn named<'p, 't>(
     Err(format!("'{wanted}' is not a member; {hint}"))
 }
 
-/// Returns which of `val` and `test` the first member of a join has.
+/// Returns those of the splits `val` and `test` that the first member of a join has.
 fn other_splits(plan: &MixPlan) -> Vec<&'static str> {
     let file = plan.members.first().and_then(|member| SplitFile::read(Path::new(&member.path)).ok().flatten());
     let has = |name: &&str| {
@@ -436,7 +436,7 @@ fn other_splits(plan: &MixPlan) -> Vec<&'static str> {
     ["val", "test"].into_iter().filter(has).collect()
 }
 
-/// Makes a path absolute if it is relative to the current folder; returns whether it was relative.
+/// Makes a relative path absolute. Returns whether it was relative.
 fn make_absolute(text: &mut String) -> bool {
     let scheme = if text.starts_with(FOLDER) { FOLDER } else { "" };
     let path = text.get(scheme.len()..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Operations that a plan can describe. Each is a table of options, a preview and a run; front ends access them only through
+//! The operations of plans. Each operation is a table of options, a preview and a run. Front ends access operations only through
 //! [`OPERATIONS`].
 //!
 //! A new operation is a module here and its row in [`OPERATIONS`]. Arguments, help, completions, the printed command, plan files,
@@ -63,10 +63,10 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A larger plan was not written by this program, in bytes.
+/// Maximum size of a plan file, in bytes; this program writes no larger ones.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
 
-/// All operations, in the order of the help.
+/// All operations, in the order of the help text.
 pub static OPERATIONS: &[&dyn AnyOperation] = &[
     &Entry::<Prepare>::NEW,
     &Entry::<PrepareMedia>::NEW,
@@ -88,30 +88,30 @@ pub static OPERATIONS: &[&dyn AnyOperation] = &[
     &Entry::<NanosetsShuffle>::NEW,
 ];
 
-/// Answers that determine the bytes of the output.
+/// The answers that determine the bytes of the output.
 pub trait Plan: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// Returns a plan without any answer.
+    /// Returns a plan without answers.
     fn blank() -> Self;
 }
 
-/// A flag of older documents that is accepted and has no effect.
+/// A flag of earlier versions that is accepted without effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObsoleteFlag {
     /// The flag without hyphens.
     pub name: &'static str,
-    /// Options of which at least one has to be given with it; empty if it needs none.
+    /// Options of which at least one must be given with it; empty if it needs none.
     pub needs_one_of: &'static [&'static str],
 }
 
-/// An operation that a plan can describe.
+/// An operation with its plan, options, preview and run.
 pub trait Operation: Sized + Send + Sync + 'static {
-    /// Answers to the options.
+    /// The plan: the answers to the options.
     type Plan: Plan;
     /// Result of a preview.
     type Preview: Report;
     /// Result of a run.
     type Report: Report;
-    /// Command, such as `nanosets merge`.
+    /// Name of the command, such as `nanosets merge`.
     const NAME: &'static str;
     /// Other names of the command.
     const ALIASES: &'static [&'static str] = &[];
@@ -121,86 +121,87 @@ pub trait Operation: Sized + Send + Sync + 'static {
     const ACTIVITY: &'static str;
     /// Kind of plan that a plan file declares, such as `merging token files`.
     const PLAN_OF: &'static str;
-    /// The command in plan files, where it is not [`NAME`](Self::NAME) with hyphens.
+    /// The command in plan files, if it is not [`NAME`](Self::NAME) with hyphens.
     const FILE_NAME: Option<&'static str> = None;
-    /// Pages of its form, without the last one, which shows the preview.
+    /// Pages of its form, except the last one, which shows the preview.
     const STEPS: &'static [Step] = &[Step { id: "settings", title: "Settings" }];
     /// Options by group, in the order in which they are listed, printed and applied.
     const GROUPS: &'static [Group<Self::Plan>];
-    /// Flags of older documents.
+    /// Flags of earlier versions that are accepted without effect.
     const OBSOLETE_FLAGS: &'static [ObsoleteFlag] = &[];
-    /// Whether runs use the memory that the system can spare, unless `--memory` limits it.
+    /// Whether runs use all memory that the system can spare, unless `--memory` limits it.
     const USES_SPARE_MEMORY: bool = false;
-    /// Whether progress names the current phase in place of [`ACTIVITY`](Self::ACTIVITY).
+    /// Whether progress shows the current phase instead of [`ACTIVITY`](Self::ACTIVITY).
     const SHOWS_PHASES: bool = false;
 
-    /// Whether a run asks questions even if no answer is missing, unless a flag forbids it, which the printed command has.
+    /// Whether a run prompts even if no answer is missing. A flag in the printed command disables these prompts.
     fn always_prompts(_plan: &Self::Plan) -> bool {
         false
     }
-    /// Fills in answers that follow from the given ones.
+    /// Sets answers that follow from other answers.
     fn complete(_plan: &mut Self::Plan) {}
-    /// Returns the answers that are missing or wrong, by the plan and the paths that it names. By default, required options without an answer.
+    /// Returns missing and wrong answers, based on the plan and the paths in it. The default checks required options only.
     fn check(plan: &Self::Plan, _is_preview: bool) -> Vec<Problem> {
         missing::<Self>(plan)
     }
-    /// Whether flags can express the plan. A plan file may contain more.
+    /// Whether flags can express the plan. Plan files can contain more.
     fn is_expressible(_plan: &Self::Plan) -> bool {
         true
     }
-    /// Returns the plan with absolute paths, so that it gives the same result from any folder. By default, those of options that are paths.
+    /// Returns the plan with absolute paths, so that it has the same result from any folder. The default converts the options that are
+    /// paths.
     ///
     /// # Errors
     /// The current folder no longer exists.
     fn absolute(plan: &Self::Plan) -> Outcome<Self::Plan> {
         absolute::<Self>(plan)
     }
-    /// Returns notes on the plan that the user should read before a run; `None` if the operation has no such notes.
+    /// Returns notes on the plan for the user to read before a run; `None` if the operation has no such notes.
     ///
     /// # Errors
-    /// A file that the plan names cannot be used.
+    /// A file in the plan cannot be used.
     fn notes(_plan: &Self::Plan) -> Outcome<Option<Vec<Problem>>> {
         Ok(None)
     }
-    /// Returns the path that the list of recent data sets gets; `None` for none.
+    /// Returns the path to add to the list of recent data sets, if any.
     fn recent(_plan: &Self::Plan) -> Option<PathBuf> {
         None
     }
-    /// Returns a line that is printed before a run, such as the size of its scratch files.
+    /// Returns a line to print before a run, such as the size of its scratch files.
     ///
     /// # Errors
-    /// The same as [`run`](Self::run), as far as they can be known in advance.
+    /// The errors of [`run`](Self::run) that can be detected in advance.
     fn announcement(_plan: &Self::Plan, _options: &RunOptions, _cancel: &Cancel) -> Outcome<Option<String>> {
         Ok(None)
     }
-    /// Returns what data say about answers, for front ends that ask for one option after another.
+    /// Returns the advice on answers, for front ends that ask for one option after another.
     fn advice(_options: &RunOptions) -> Box<dyn Advice> {
         Box::new(advice::NoAdvice)
     }
-    /// Returns the command that is equivalent to a plan that was carried out.
+    /// Returns the command that is equivalent to a plan after its run.
     fn command_after_run(plan: &Self::Plan) -> String {
         command_line_of::<Self>(plan).text()
     }
-    /// Returns a plan with absolute paths as a file.
+    /// Returns the plan file for a plan with absolute paths.
     ///
     /// # Errors
-    /// A plan that cannot be written as YAML.
+    /// The plan cannot be written as YAML.
     fn to_yaml(plan: &Self::Plan) -> Outcome<String> {
         file::typed_to_yaml(Self::PLAN_OF, &file_name::<Self>(), plan)
     }
-    /// Reports what a run would do. Writes nothing.
+    /// Returns the preview of a run. Writes nothing.
     ///
     /// # Errors
-    /// The same as [`run`](Self::run), as far as they can be known in advance.
+    /// The errors of [`run`](Self::run) that can be detected in advance.
     fn preview(plan: &Self::Plan, context: &TaskContext) -> Outcome<Self::Preview>;
     /// Runs the operation.
     ///
     /// # Errors
-    /// A plan that cannot be followed; input that cannot be read; output that cannot be written or already exists.
+    /// The plan is invalid, input cannot be read, or output cannot be written or already exists.
     fn run(plan: &Self::Plan, context: &TaskContext) -> Outcome<Self::Report>;
 }
 
-/// Returns one refusal for each required option without an answer, and for each group of which one option is needed.
+/// Returns one refusal for each required option without an answer, and for each group without its required option.
 pub fn missing<O: Operation>(plan: &O::Plan) -> Vec<Problem> {
     let refusal = |message: String, hint: String| {
         Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), message).with_hint(hint)
@@ -240,7 +241,7 @@ fn absolute<O: Operation>(plan: &O::Plan) -> Outcome<O::Plan> {
     Ok(plan)
 }
 
-/// Runs a plan in the background, writing through `fs`, which may fail; a preview writes nothing.
+/// Runs a plan in the background. Writes through `fs`, which may be a test double. A preview writes nothing.
 #[cfg(test)]
 pub(crate) fn start<O: Operation<Preview = R, Report = R>, R: Report>(
     plan: O::Plan,
@@ -266,28 +267,28 @@ pub trait AnyOperation: Sync {
     fn doing(&self) -> &'static str;
     /// Returns the command in plan files.
     fn file_name(&self) -> String;
-    /// Returns the pages of its form, without the last one, which shows the preview.
+    /// Returns the pages of its form, except the last one, which shows the preview.
     fn steps(&self) -> &'static [Step];
     /// Returns the options, in the order in which they are listed, printed and applied.
     fn options(&self) -> Vec<OptionRow>;
-    /// Returns flags of older documents.
+    /// Returns flags of earlier versions that are accepted without effect.
     fn obsolete_flags(&self) -> &'static [ObsoleteFlag];
-    /// Whether runs use the memory that the system can spare, unless a flag limits it.
+    /// Whether runs use all memory that the system can spare, unless a flag limits it.
     fn uses_spare_memory(&self) -> bool;
-    /// Whether progress names the current phase in place of [`doing`](Self::doing).
+    /// Whether progress shows the current phase instead of [`doing`](Self::doing).
     fn shows_phases(&self) -> bool;
-    /// Returns what data say about answers, for front ends that ask for one option after another.
+    /// Returns the advice on answers, for front ends that ask for one option after another.
     fn advice(&self, options: &RunOptions) -> Box<dyn Advice>;
-    /// Returns a plan without any answer.
+    /// Returns a plan without answers.
     fn blank(&self) -> Box<dyn AnyPlan>;
     /// Parses a plan file of this operation.
     ///
     /// # Errors
-    /// A file that is not such a plan, with the line of the mistake.
+    /// The file is not such a plan; the failure has the line of the mistake.
     fn read(&self, text: &str) -> Outcome<Box<dyn AnyPlan>>;
 }
 
-/// A plan of some operation.
+/// A [`Plan`] with its type erased.
 pub trait AnyPlan: Debug + Send + Sync {
     /// Returns the operation of the plan.
     fn operation(&self) -> &'static dyn AnyOperation;
@@ -296,67 +297,67 @@ pub trait AnyPlan: Debug + Send + Sync {
     /// Sets the answer to an option.
     ///
     /// # Errors
-    /// Why the answer is invalid for this option.
+    /// The reason why the answer is invalid.
     fn set(&mut self, option: &str, answer: &Answer) -> Result<(), String>;
-    /// Applies the answers in a file, for an option that names one, or a part of them, for an option that names the part.
+    /// Applies the answers in a file. If the option names a part of a file, applies only that part.
     ///
     /// # Errors
-    /// A file that cannot be read, or answers that are not valid.
+    /// The file cannot be read, or an answer in it is invalid.
     fn read_file(&mut self, option: &str, path: &Path, part: &str) -> Outcome<()>;
-    /// Returns the answer that an option needs and the plan does not have, such as `--format modalities`.
+    /// Returns the answer that an option requires and the plan does not have, such as `--format modalities`.
     fn missing_condition(&self, option: &str) -> Option<&'static str>;
-    /// Whether an option has a meaning, given the other answers.
+    /// Whether an option applies with the other answers.
     fn applies(&self, option: &str) -> bool {
         self.missing_condition(option).is_none()
     }
-    /// Fills in answers that follow from the given ones.
+    /// Sets answers that follow from other answers.
     fn complete(&mut self);
-    /// Returns the answers that are missing or wrong, by the plan and the paths that it names.
+    /// Returns missing and wrong answers, based on the plan and the paths in it.
     fn check(&self, is_preview: bool) -> Vec<Problem>;
-    /// Returns notes that the user should read before a run; `None` if the operation has no such notes.
+    /// Returns notes for the user to read before a run; `None` if the operation has no such notes.
     ///
     /// # Errors
-    /// A file that the plan names cannot be used.
+    /// A file in the plan cannot be used.
     fn notes(&self) -> Outcome<Option<Vec<Problem>>>;
-    /// Returns the path that the list of recent data sets gets.
+    /// Returns the path to add to the list of recent data sets, if any.
     fn recent(&self) -> Option<PathBuf>;
-    /// Returns a line that is printed before a run.
+    /// Returns a line to print before a run.
     ///
     /// # Errors
-    /// The same as those of a run, as far as they can be known in advance.
+    /// The errors of a run that can be detected in advance.
     fn announcement(&self, options: &RunOptions, cancel: &Cancel) -> Outcome<Option<String>>;
-    /// Whether flags can express the plan. A plan file may contain more.
+    /// Whether flags can express the plan. Plan files can contain more.
     fn is_expressible(&self) -> bool;
     /// Returns the command that is equivalent to this plan, if [flags can express it](Self::is_expressible).
     fn command_line(&self) -> CommandLine;
     /// Returns the flags of a step in the equivalent command, quoted for a shell.
     fn step_flags(&self, step: &str) -> String;
-    /// Returns the command that is equivalent to this plan after it was carried out: it may use files that the run wrote.
+    /// Returns the command that is equivalent to this plan after its run. It may use files that the run wrote.
     fn command_after_run(&self) -> String;
-    /// Returns the plan as a file that can be run from any folder.
+    /// Returns a plan file that can be run from any folder.
     ///
     /// # Errors
     /// The current folder no longer exists.
     fn to_yaml(&self) -> Outcome<String>;
-    /// Returns the plan for the result object.
+    /// Returns the plan as JSON, for results.
     fn to_json(&self) -> serde_json::Value;
-    /// Runs the plan in the background; a preview writes nothing.
+    /// Runs the plan in the background. A preview writes nothing.
     ///
     /// # Errors
     /// No thread can be started.
     fn start(&self, is_preview: bool, options: RunOptions) -> Outcome<Task<Box<dyn Report>>>;
-    /// Whether another plan is of the same operation and has the same answers.
+    /// Whether another plan has the same operation and the same answers.
     fn is_same(&self, other: &dyn AnyPlan) -> bool {
         self.operation().name() == other.operation().name() && self.to_json() == other.to_json()
     }
     /// Returns a copy.
     fn boxed_clone(&self) -> Box<dyn AnyPlan>;
-    /// Returns the plan with its type.
+    /// Returns the plan for downcasting to its type.
     fn as_any(&self) -> &dyn Any;
 }
 
 impl dyn AnyOperation {
-    /// Returns a plan with these inputs and no other answer.
+    /// Returns a plan with these inputs and no other answers.
     pub fn plan_for(&self, inputs: Vec<String>) -> Box<dyn AnyPlan> {
         let mut plan = self.blank();
         let input = self.options().into_iter().find(|row| row.info.is_positional);
@@ -368,7 +369,7 @@ impl dyn AnyOperation {
 }
 
 impl dyn AnyPlan + '_ {
-    /// Makes a run replace an existing output; returns whether the operation can do that.
+    /// Sets the answer that permits replacing an existing output. Returns whether the operation has such an option.
     pub fn replace_output(&mut self) -> bool {
         let options = self.operation().options();
         let option = options.iter().find_map(|row| Some((row.info.name, row.info.replaces?)));
@@ -376,7 +377,7 @@ impl dyn AnyPlan + '_ {
         option.is_some_and(|(name, text)| self.set(name, &answer(text)).is_ok())
     }
 
-    /// Returns the inputs: the values of the first option without a flag.
+    /// Returns the inputs: the values of the first positional option.
     pub fn inputs(&self) -> Vec<String> {
         let first = self.operation().options().into_iter().find(|row| row.info.is_positional);
         match first.map(|row| self.get(row.info.name)) {
@@ -386,7 +387,7 @@ impl dyn AnyPlan + '_ {
         }
     }
 
-    /// Returns the name of the first input, and how many more there are, for titles.
+    /// Returns the name of the first input and the number of further inputs, for titles.
     pub fn input_name(&self) -> String {
         let inputs = self.inputs();
         let Some(first) = inputs.first().map(Path::new) else { return String::new() };
@@ -398,7 +399,7 @@ impl dyn AnyPlan + '_ {
         }
     }
 
-    /// Returns the plan, if it is of this type.
+    /// Returns the plan as this type; `None` if it has another type.
     pub fn typed<P: 'static>(&self) -> Option<&P> {
         self.as_any().downcast_ref()
     }
@@ -413,15 +414,15 @@ fn file_name<O: Operation>() -> String {
     O::FILE_NAME.map_or_else(|| O::NAME.replace(' ', "-"), str::to_owned)
 }
 
-/// Returns the operation of a command.
+/// Returns the operation with this command name.
 pub fn operation(name: &str) -> Option<&'static dyn AnyOperation> {
     OPERATIONS.iter().copied().find(|operation| operation.name() == name)
 }
 
-/// Parses a plan file. A file that names no command is a plan of `prepare`.
+/// Parses a plan file. A file without a command is a plan of `prepare`.
 ///
 /// # Errors
-/// A file that is not a plan, or is of a newer version.
+/// The file is not a plan, or has a newer version.
 pub fn read_plan(text: &str) -> Outcome<Box<dyn AnyPlan>> {
     let command = file::command_of(text)?.unwrap_or_else(file_name::<Prepare>);
     match OPERATIONS.iter().find(|operation| command == operation.file_name()) {
@@ -438,12 +439,12 @@ pub fn read_plan(text: &str) -> Outcome<Box<dyn AnyPlan>> {
     }
 }
 
-/// What is needed to resume a run that was stopped.
+/// The plan and options for resuming a stopped run.
 #[derive(Debug)]
 pub struct InterruptedRun {
-    /// Its plan, with paths that are valid from every folder.
+    /// The plan, with absolute paths.
     pub plan: Box<dyn AnyPlan>,
-    /// Its scratch folder, unless that is in the run folder.
+    /// The scratch folder, unless it is in the run folder.
     pub scratch: Option<PathBuf>,
 }
 
@@ -459,19 +460,19 @@ impl PartialEq for InterruptedRun {
     }
 }
 
-/// Returns what is needed to resume the run that stopped in a run folder; `None` if its plan cannot be read, or its command does not resume.
+/// Returns the data for resuming the run that stopped in a run folder; `None` if its plan cannot be read or its command cannot resume.
 pub fn interrupted_run(own: &RunFolder) -> Option<InterruptedRun> {
     let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
     let plan = read_plan(&String::from_utf8(bytes).ok()?).ok()?;
     Some(InterruptedRun { plan, scratch: external_scratch(own) })
 }
 
-/// Whether a text is the plan of any command.
+/// Whether a text is a plan file of any operation.
 pub fn is_plan(text: &str) -> bool {
     read_plan(text).is_ok()
 }
 
-/// Row of an operation in [`OPERATIONS`].
+/// The row of an operation in [`OPERATIONS`].
 struct Entry<O>(PhantomData<fn() -> O>);
 
 impl<O: Operation> Entry<O> {
@@ -662,7 +663,7 @@ fn command_line_of<O: Operation>(plan: &O::Plan) -> CommandLine {
     line
 }
 
-/// Adds an option to a printed command, unless it has its default.
+/// Adds an option to a printed command unless it has its default.
 fn add_to_line<P>(line: &mut CommandLine, option: &OptionSpec<P>, plan: &P) {
     let flag = format!("--{}", option.info.name);
     if let Some(file) = option.file(plan) {
@@ -690,7 +691,7 @@ fn add_to_line<P>(line: &mut CommandLine, option: &OptionSpec<P>, plan: &P) {
 mod tests {
     use super::*;
 
-    /// Returns an answer that is not the default; none for a file.
+    /// Returns an answer that is not the default; no answer for options that name files.
     fn example(row: &OptionRow) -> Answer {
         let example = row.info.example;
         match row.kind {
@@ -707,14 +708,14 @@ mod tests {
         }
     }
 
-    /// Returns a plan in which an option applies: all values of options with several, and one more answer if it needs that.
+    /// Returns a plan in which an option applies: with all values of multi-valued options, and one more answer if the option requires it.
     fn plan_with(operation: &dyn AnyOperation, option: &str) -> Box<dyn AnyPlan> {
         let mut plan = operation.blank();
         for row in operation.options().iter().filter(|row| matches!(row.kind, ValueKind::Choices(_))) {
             plan.set(row.info.name, &example(row)).unwrap();
         }
         let condition = plan.missing_condition(option).and_then(|answer| answer.strip_prefix("--")?.split_once(' '));
-        // A placeholder, as in `--pad-to N`, is no value.
+        // A placeholder, as in `--pad-to N`, is not a value.
         if let Some((other, value)) = condition.filter(|(_, value)| value.contains(char::is_lowercase)) {
             plan.set(other, &Answer::Text(value.to_owned())).unwrap();
         }

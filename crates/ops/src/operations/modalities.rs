@@ -1,4 +1,4 @@
-//! `modalities merge`, `shuffle`, `chunk` and `filter`: one packed file or text file from others.
+//! `modalities merge`, `shuffle`, `chunk` and `filter`: write one packed file or text file from others.
 
 use super::{Operation, Plan};
 use crate::engine::modalities::chunk::Chunk;
@@ -20,27 +20,27 @@ use gristmill_storage::read::read_whole;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Seed of an order, unless another is given.
+/// Default seed of an order.
 const DEFAULT_SEED: &str = "42";
 /// Maximum size of a list of documents, in bytes.
 const MAX_LIST_BYTES: u64 = 1 << 30;
 
-/// Defines an operation with its plan: fields of its own, and those of the output, which all have.
+/// Defines an operation and its plan: the given fields, and the output fields that all these plans have.
 macro_rules! rewrite {
     ($plan:ident, $operation:ident, $name:literal, $about:literal, $what:literal, { $($(#[$doc:meta])* $field:ident: $type:ty = $blank:expr,)* }, $options:ident) => {
         #[doc = concat!("Plan of `", $name, "`.")]
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         pub struct $plan {
-            /// [`PLAN_VERSION`].
+            /// Version of the plan, see [`PLAN_VERSION`].
             pub version: u32,
             $($(#[$doc])* pub $field: $type,)*
-            /// The file that is written.
+            /// The output file.
             pub output: PathBuf,
-            /// Replaces an existing output.
+            /// Whether to replace an existing output.
             #[serde(default)]
             pub overwrite: bool,
-            /// Writes the bytes of the reference program even where they lose or misplace data.
+            /// Whether to reproduce the bytes of the reference program even if it loses or misplaces data.
             #[serde(default)]
             pub compat: bool,
         }
@@ -91,7 +91,7 @@ macro_rules! rewrite {
 
 type Spec<P> = OptionSpec<P>;
 
-/// Accessors of a seed of any size.
+/// Returns the accessors for a seed of any size.
 macro_rules! seed {
     () => {
         Access::Text {
@@ -107,7 +107,7 @@ macro_rules! seed {
 rewrite!(
     PackedMergePlan, ModalitiesMerge, "modalities merge", "Merge packed files into one, in the given order", "merging packed files",
     {
-        /// Packed files, and folders with them.
+        /// Packed files, or folders with packed files.
         sources: Vec<PathBuf> = Vec::new(),
     },
     MERGE
@@ -135,7 +135,7 @@ rewrite!(
     {
         /// A packed file, or text with one document per line.
         path: PathBuf = PathBuf::new(),
-        /// Seed of any size, in digits; Python's generator gives the order.
+        /// Seed of any size, in decimal digits, for Python's random generator.
         seed: String = DEFAULT_SEED.to_owned(),
     },
     SHUFFLE
@@ -175,9 +175,9 @@ rewrite!(
     {
         /// Packed files, or text with one document per line.
         files: Vec<PathBuf> = Vec::new(),
-        /// Which chunk, counted from 0, of how many: `0/8`.
+        /// The chunk to write, counted from 0, and the number of chunks: `0/8`.
         part: String = String::new(),
-        /// One seed of any size for all chunks, in digits; numpy's generator gives the order.
+        /// The seed for all chunks, of any size, in decimal digits, for numpy's random generator.
         seed: String = DEFAULT_SEED.to_owned(),
     },
     CHUNK
@@ -222,7 +222,7 @@ impl ChunkPlan {
     }
 }
 
-/// Returns the number of a chunk, counted from 0, and the number of chunks.
+/// Parses the number of a chunk, counted from 0, and the number of chunks.
 fn part_of(text: &str) -> Result<(u64, u64), String> {
     let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
     match numbers {
@@ -238,16 +238,16 @@ rewrite!(
     {
         /// A packed file.
         path: PathBuf = PathBuf::new(),
-        /// Numbers of documents to keep, from 0: `0-99,200,300-`.
+        /// Numbers of the documents to keep, counted from 0: `0-99,200,300-`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         documents: Option<String> = None,
         /// A file with such numbers, separated by commas or lines.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         documents_from: Option<String> = None,
-        /// The least tokens of a document, with its end token.
+        /// Minimum number of tokens of a document, including its end token.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         min_tokens: Option<u64> = None,
-        /// The most tokens of a document, with its end token.
+        /// Maximum number of tokens of a document, including its end token.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_tokens: Option<u64> = None,
     },
@@ -319,7 +319,7 @@ fn is_named_packed(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(PACKED_SUFFIX.as_bytes())
 }
 
-/// Refuses a mixture of packed files and text, and an output with the suffix of the other kind.
+/// Refuses a combination of packed files and text files, and an output with the suffix of the other kind.
 fn refuse_mixture(files: &[PathBuf], output: &Path) -> Outcome<()> {
     let kind = files.first().is_some_and(|path| is_packed(path));
     let other = files.iter().map(PathBuf::as_path).find(|path| is_packed(path) != kind);
@@ -335,7 +335,7 @@ fn refuse_mixture(files: &[PathBuf], output: &Path) -> Outcome<()> {
     }
 }
 
-/// What a run would read and write.
+/// The files that a run would read and write.
 #[derive(Clone, Debug, Serialize)]
 pub struct RewritePreview {
     sources: Vec<PathBuf>,
@@ -347,7 +347,7 @@ impl RewritePreview {
     /// Lists the files that a plan reads.
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// A file cannot be read.
     pub fn of(plan: &RewritePlan) -> Outcome<Self> {
         let sources = match &plan.what {
             Rewrite::Merge(paths) => list(paths)?,

@@ -1,4 +1,4 @@
-//! `modalities instruction`: conversations as packed files, by a configuration of Modalities.
+//! `modalities instruction`: converts conversations to packed files, using a configuration of Modalities.
 
 use super::{Operation, Plan};
 use crate::engine::modalities::instruction::Settings;
@@ -17,14 +17,14 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct InstructionPlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan, see [`PLAN_VERSION`].
     pub version: u32,
     /// The configuration.
     pub config: PathBuf,
-    /// Writes the bytes of the reference program even where they lose data.
+    /// Whether to reproduce the bytes of the reference program even if it loses data.
     #[serde(default)]
     pub compat: bool,
-    /// Whether the unknown token ends documents if the tokenizer lacks the end token, as in the reference program.
+    /// Whether the unknown token ends documents if the tokenizer does not have the end token, as in the reference program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown_end: bool,
 }
@@ -78,9 +78,9 @@ impl Operation for ModalitiesInstruction {
 /// The files that a run would write.
 #[derive(Clone, Debug, Serialize)]
 pub struct InstructionPreview {
-    /// The folder of all output.
+    /// The folder that contains all output files.
     pub folder: String,
-    /// The file of the lines of each partition.
+    /// The files with the lines of each partition.
     pub files: Vec<String>,
 }
 

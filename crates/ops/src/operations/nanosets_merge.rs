@@ -1,4 +1,4 @@
-//! `nanosets merge`: the .ds files of a folder as one sequence.
+//! `nanosets merge`: merges the `.ds` files of a folder into one sequence.
 
 use super::{Operation, Plan};
 use crate::engine::nanosets::merge::MAX_TOKENS_PER_FILE;
@@ -12,7 +12,7 @@ use gristmill_core::Outcome;
 
 type Spec = OptionSpec<MergePlan>;
 
-/// Choices of what is shuffled.
+/// The values of `--shuffle`.
 const SHUFFLES: &[Choice] = &[
     Choice { name: "documents", help: "Which file the next document comes from" },
     Choice { name: "none", help: "Nothing: one file after the other" },
@@ -57,7 +57,7 @@ const OPTIONS: &[Spec] = &[
         },
     )
     .default("42"),
-    // Applied after the seed, which it may remove.
+    // Applied after the seed, because it may remove the seed.
     Spec::new(
         "shuffle",
         "WHAT",

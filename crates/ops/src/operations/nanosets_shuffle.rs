@@ -1,4 +1,4 @@
-//! `nanosets shuffle`: windows of equal length of each .ds file in a new order.
+//! `nanosets shuffle`: shuffles the windows of equal length of each `.ds` file.
 
 use super::{Operation, Plan};
 use crate::engine::nanosets::WindowsPlan;

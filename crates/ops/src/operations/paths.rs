@@ -1,5 +1,5 @@
-//! Paths that are given for options: where they may lead, and addresses that none are. The command line, forms, prompts and plan files have
-//! them checked here.
+//! Checks the paths in options: the locations that they may name, and invalid addresses. Used by the command line, forms, prompts and plan
+//! files.
 
 use gristmill_core::options::{Answer, OptionRow, PathScope, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -9,13 +9,13 @@ use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
 use gristmill_storage::store::{read_only, schemes_text};
 use std::path::{Path, PathBuf};
 
-/// What to do where addresses are not supported.
+/// Hint if addresses are not supported.
 const COPY_HINT: &str = "copy or mount the data, and give the local folder";
 
-/// Maximum number of addresses that ranges mean.
+/// Maximum number of addresses that ranges expand to.
 const MAX_RANGE: usize = 100_000;
 
-/// Returns a path as stored in a plan: on this machine, and UTF-8.
+/// Returns a path as stored in a plan. It must be local and UTF-8.
 pub fn local(path: &Path) -> Outcome<String> {
     let text = expanded(path)?;
     let (text, path) = (text.as_str(), Path::new(&text));
@@ -41,7 +41,7 @@ pub fn local(path: &Path) -> Outcome<String> {
     }
 }
 
-/// Refuses what is meant as an address, such as `s3:/bucket/key`, unless there is such a file.
+/// Refuses an invalid address, such as `s3:/bucket/key`, unless a file of this name exists.
 fn refuse_meant_address(path: &Path, text: &str) -> Outcome<()> {
     if text.starts_with("arn:") && !files::exists(path) {
         let failure = Failure::usage("reading the address", "access points are not supported");
@@ -54,7 +54,7 @@ fn refuse_meant_address(path: &Path, text: &str) -> Outcome<()> {
     Err(Failure::usage("reading the address", "one slash is missing").on(Subject::path(text)).with_hint(address))
 }
 
-/// Returns a path like [`local`], or the address of what is in a store, as stored in a plan.
+/// Like [`local`], but also accepts addresses in stores.
 pub fn local_or_readable(path: &Path) -> Outcome<String> {
     match RemoteUrl::parse(path) {
         Some(url) => (url.scheme.check_address)(utf8(path)?),
@@ -62,19 +62,19 @@ pub fn local_or_readable(path: &Path) -> Outcome<String> {
     }
 }
 
-/// Returns the address that a profile of multi-storage-client maps a path of this machine to, else the path.
+/// Returns the address to which a profile of multi-storage-client maps a local path, or else the path.
 #[cfg(feature = "remote")]
 fn mapped(path: String) -> Outcome<String> {
     Ok(gristmill_storage::remote::mapped_path(&path)?.unwrap_or(path))
 }
 
-/// Returns the path: this build knows no profiles.
+/// Returns the path, because this build does not support profiles.
 #[cfg(not(feature = "remote"))]
 fn mapped(path: String) -> Outcome<String> {
     Ok(path)
 }
 
-/// Returns a path like [`local_or_readable`], if it can be written.
+/// Like [`local_or_readable`], but refuses addresses that cannot be written.
 pub fn local_or_writable(path: &Path) -> Outcome<String> {
     let text = local_or_readable(path)?;
     match RemoteUrl::parse(Path::new(&text)).filter(|url| !url.scheme.is_writable) {
@@ -83,7 +83,7 @@ pub fn local_or_writable(path: &Path) -> Outcome<String> {
     }
 }
 
-/// Returns a path like [`local_or_readable`], or the address of a data set of the hub, as stored in a plan.
+/// Like [`local_or_readable`], but also accepts the address of a data set on the hub.
 fn local_or_address(path: &Path) -> Outcome<String> {
     match path.to_str().filter(|text| is_hub_url(text)) {
         Some(text) => RepositoryUrl::parse(text).map(|_| text.to_owned()),
@@ -91,7 +91,7 @@ fn local_or_address(path: &Path) -> Outcome<String> {
     }
 }
 
-/// Returns the function that checks a path of an option.
+/// Returns the function that checks the paths of an option.
 fn of_reach(reach: PathScope) -> fn(&Path) -> Outcome<String> {
     match reach {
         PathScope::Local => local,
@@ -101,8 +101,7 @@ fn of_reach(reach: PathScope) -> fn(&Path) -> Outcome<String> {
     }
 }
 
-/// Returns the addresses that an address with ranges (`{000..099}`) means, as the braces of a shell do. Other paths are only
-/// themselves.
+/// Expands the ranges (`{000..099}`) in an address like a POSIX shell with brace expansion. Other paths are returned unchanged.
 fn with_ranges(path: &Path) -> Outcome<Vec<PathBuf>> {
     let has_ranges = |text: &&str| ["https://", "http://", "hf://"].iter().any(|scheme| text.starts_with(scheme));
     let Some(text) = path.to_str().filter(has_ranges) else { return Ok(vec![path.to_owned()]) };
@@ -122,7 +121,7 @@ fn with_ranges(path: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(addresses.into_iter().map(|address| PathBuf::from(format!("{address}{rest}{query}"))).collect())
 }
 
-/// Returns what is before the first range of a text, its numbers with as many digits as the shell writes, and what is after it.
+/// Returns the text before the first range, the numbers of the range with as many digits as a shell writes, and the text after the range.
 fn next_range(text: &str) -> Option<(&str, Vec<String>, &str)> {
     for (at, _) in text.match_indices('{') {
         let (before, inner) = (text.get(..at)?, text.get(at + 1..)?);
@@ -131,17 +130,17 @@ fn next_range(text: &str) -> Option<(&str, Vec<String>, &str)> {
         let is_padded = [first, last].iter().any(|number| number.len() > 1 && number.starts_with('0'));
         let width = if is_padded { first.len().max(last.len()) } else { 0 };
         let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else { continue };
-        // One more than the limit is enough to refuse it.
+        // One more than the limit is enough to detect that it is exceeded.
         let numbers = (first..=last).take(MAX_RANGE + 1).map(|number| format!("{number:0width$}"));
         return Some((before, numbers.collect::<Vec<_>>(), after)).filter(|(_, numbers, _)| !numbers.is_empty());
     }
     None
 }
 
-/// Returns the answer to an option for which a path is given, or several.
+/// Returns the answer for the paths given for an option.
 ///
 /// # Errors
-/// The option does not reach one of them, or it is no address.
+/// The option does not accept a path, or a path is an invalid address.
 pub fn answer_of_paths(row: &OptionRow, given: &[PathBuf]) -> Outcome<Answer> {
     let path_of = of_reach(row.info.path_scope);
     match (row.kind, given) {
@@ -153,10 +152,10 @@ pub fn answer_of_paths(row: &OptionRow, given: &[PathBuf]) -> Outcome<Answer> {
     }
 }
 
-/// Returns an answer to an option with its paths checked as those of the command line are.
+/// Checks the paths of an answer like those of the command line.
 ///
 /// # Errors
-/// Those of [`answer_of_paths`].
+/// The errors of [`answer_of_paths`].
 pub fn checked_answer(row: &OptionRow, answer: &Answer) -> Outcome<Answer> {
     match (row.kind, answer) {
         (ValueKind::Path, Answer::Text(path)) => answer_of_paths(row, &[path.into()]),
@@ -167,13 +166,13 @@ pub fn checked_answer(row: &OptionRow, answer: &Answer) -> Outcome<Answer> {
     }
 }
 
-/// Returns a path whose first component is `~` below the home folder.
+/// Replaces an initial `~` of a path by the home folder; `None` if the path does not start with it.
 pub fn path_below_home(text: &str, home: Option<&Path>) -> Option<PathBuf> {
     let rest = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
     Some(home?.join(rest.trim_start_matches('/')))
 }
 
-/// Returns a path in which `~` is the home folder, as a shell has it where it is not quoted, unless there is a file of this name.
+/// Replaces an initial `~` of a path by the home folder, as a shell does for unquoted paths, unless a file of this name exists.
 fn expanded(path: &Path) -> Outcome<String> {
     let text = utf8(path)?;
     let home = std::env::var_os("HOME").map(PathBuf::from);
@@ -199,7 +198,7 @@ fn utf8(path: &Path) -> Outcome<&str> {
     }
 }
 
-/// Returns the schemes that are known, for a hint.
+/// Returns the supported schemes, for a hint.
 fn known_schemes() -> String {
     match schemes_text(false).as_str() {
         "" => "this build has no feature `remote`, which reads addresses".to_owned(),
@@ -211,7 +210,7 @@ fn is_scheme(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
 }
 
-/// Returns an address without its query, which may be a signature, and without a password: they are never shown.
+/// Removes the query of an address, which may be a signature, and its password. Both must never be displayed.
 fn without_secrets(text: &str) -> String {
     let text = text.split('?').next().unwrap_or(text);
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };

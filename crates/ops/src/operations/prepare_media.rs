@@ -1,4 +1,4 @@
-//! `prepare-media`: facts about pictures, sound and video.
+//! `prepare-media`: collects facts about pictures, sound and video.
 
 use super::media_filters::{self, MediaAnswers};
 use super::{ObsoleteFlag, Operation, Plan};
@@ -97,7 +97,7 @@ mod tests {
         assert!(problems[0].hint.as_deref().unwrap().contains("--media-metadata-by-glob PATTERNS"), "{problems:?}");
         plan.set("media-metadata-by-header", &Answer::On).unwrap();
         plan.set("media-metadata-by-glob", &Answer::Text("*.a, b".into())).unwrap();
-        // The other filters are off already.
+        // The other filters are already unset.
         plan.set("media-metadata-by-header", &Answer::Unset).unwrap();
         assert_eq!(plan.command_line().text(), "gristmill prepare-media m --media-metadata-by-glob '*.a, b'");
         assert!(plan.check(false).is_empty());

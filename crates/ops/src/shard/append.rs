@@ -1,4 +1,4 @@
-//! A prepared set that gets more shards, for `--append`.
+//! Checks new samples against the keys of a prepared set, for `--append`.
 
 use super::pattern::NamePattern;
 use super::record::subject_of;
@@ -20,16 +20,17 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
 const ACTIVITY: &str = "adding shards to the set";
-/// Repeated keys that are listed with their places.
+/// Maximum number of repeated keys that are reported with their places.
 const MAX_LISTED: u64 = 1_000;
 
 /// The keys of a prepared set.
 pub(super) struct SetKeys {
     database: PathBuf,
     connection: Connection,
-    /// Names of its shards, in the order of the index.
+    /// Names of the set's shards, in the order of the index.
     shards: Vec<String>,
-    /// Hashes of the keys that are not UTF-8, which are in no index, with the positions of their shards. Read with the first such key.
+    /// Hashes of the keys that are not UTF-8, which the index does not have, with the positions of their shards. Read when the first such
+    /// key is checked.
     unindexed: Option<HashMap<u128, usize>>,
     set: PathBuf,
     counts: Vec<u64>,
@@ -54,7 +55,7 @@ impl SetKeys {
         Ok(Self { database, connection, shards, unindexed: None, set: set.to_owned(), counts, repeated: 0 })
     }
 
-    /// Reports a sample whose key is in the set already.
+    /// Reports a sample whose key the set already has.
     pub(super) fn check(&mut self, sample: &Sample, handles: &Handles<'_>) -> Outcome<()> {
         let found = match std::str::from_utf8(&sample.key) {
             Ok(key) => self.indexed(key)?,
@@ -70,7 +71,7 @@ impl SetKeys {
         handles.problems.report(Problem::problem(ProblemKind::DuplicateKey, subject_of(sample), why))
     }
 
-    /// Returns the position of the shard that has a key, by the index.
+    /// Returns the position of the shard that has a key, from the index.
     fn indexed(&self, key: &str) -> Outcome<Option<usize>> {
         let sql = "SELECT tar_file_id FROM samples WHERE sample_key = ?1";
         let found = self.connection.prepare_cached(sql).and_then(|mut query| {
@@ -81,7 +82,7 @@ impl SetKeys {
         Ok(found.map(|shard| usize::try_from(shard).unwrap_or(usize::MAX)))
     }
 
-    /// Returns the position of the shard that has a key which no index has.
+    /// Returns the position of the shard that has a key which the index does not have.
     fn unindexed(&mut self, key: &[u8], handles: &Handles<'_>) -> Outcome<Option<usize>> {
         let known = match self.unindexed.take() {
             Some(known) => known,
@@ -92,7 +93,7 @@ impl SetKeys {
         Ok(found)
     }
 
-    /// Reads the keys that are in no index, from the shards that have more samples than rows.
+    /// Reads the keys that the index does not have, from the shards with more samples than rows in the index.
     fn read_unindexed(&self, handles: &Handles<'_>) -> Outcome<HashMap<u128, usize>> {
         let mut known = HashMap::new();
         let sql = "SELECT count(*) FROM samples WHERE tar_file_id = ?1";
@@ -147,7 +148,7 @@ impl ScanSink for UnindexedKeys<'_> {
     }
 }
 
-/// Returns the number after the highest of the shards in a folder, or the given one if it is higher.
+/// Returns the number after the highest shard number in a folder, or `start` if it is higher.
 pub(super) fn next_number(folder: &Path, pattern: &NamePattern, start: u64) -> Outcome<u64> {
     let entries = match files::read_dir(folder) {
         Ok(entries) => entries,

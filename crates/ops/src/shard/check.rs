@@ -1,4 +1,4 @@
-//! Answers that are wrong for any data.
+//! Finds answers that are wrong for any data.
 
 use super::pattern::NamePattern;
 use super::source::EXTENSION;
@@ -87,7 +87,7 @@ pub fn refusals(plan: &ShardPlan) -> Vec<Problem> {
     problems
 }
 
-/// Returns the name of a part with braces that nothing takes the place of, and its flag.
+/// Returns the first name of a part with braces that are no placeholder, and its flag.
 fn unknown_braces(plan: &ShardPlan) -> Option<(&'static str, &str)> {
     let has_braces = |text: &str| text.contains(['{', '}']);
     let mut media = plan.rows.media.iter().filter_map(|column| column.part.as_deref());

@@ -1,4 +1,4 @@
-//! Which samples and parts are written: renames and choice of parts, then required parts, then keys.
+//! Chooses the samples and parts that are written: renames and selects parts, then checks required parts, then keys.
 
 use super::divide::entry_name;
 use super::examples::PartTally;
@@ -17,25 +17,25 @@ use std::path::{Path, PathBuf};
 const ACTIVITY: &str = "choosing parts";
 
 const RENAME_PART: &str = "--rename-part";
-/// Names of parts that a hint lists.
+/// Maximum number of part names in a hint.
 const MAX_NAMES: usize = 12;
 
-/// Samples that the plan leaves out, by the reason.
+/// Numbers of samples that the plan omits, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// No part is left.
+    /// Number of samples of which no part remains.
     pub without_parts: u64,
-    /// A required part is missing.
+    /// Number of samples without a required part.
     pub without_required: u64,
-    /// By a list of keys.
+    /// Number of samples that a list of keys omits.
     pub by_keys: u64,
-    /// Excluded in `split.yaml` of the input, by themselves or with their shards.
+    /// Samples that `split.yaml` of the input excludes, individually or with their shards.
     #[serde(default)]
     pub excluded: u64,
 }
 
 impl LeftOut {
-    /// Returns the numbers with their reasons in words, and the flags that are about each.
+    /// Returns each number with its reason in words and the flag that affects it.
     pub(super) fn reasons(&self) -> [(u64, &'static str, &'static str); 4] {
         [
             (self.excluded, "that split.yaml excludes", "--keep-excluded"),
@@ -46,7 +46,7 @@ impl LeftOut {
     }
 }
 
-/// Applies the choice of a plan.
+/// Chooses samples and parts by the answers of a plan.
 pub(super) struct Chooser<'a> {
     plan: &'a ShardPlan,
     /// Whether keys are replaced by numbers.
@@ -55,23 +55,23 @@ pub(super) struct Chooser<'a> {
     keep_keys: Option<KeyList>,
     drop_keys: Option<KeyList>,
     pub(super) left_out: LeftOut,
-    /// Counts the parts of all samples, under their new names.
+    /// Counts the parts of all samples, by their new names.
     pub(super) listed: PartTally,
-    /// Counts the parts of the samples that are written, if a field map names some of them.
+    /// Counts the parts of the written samples; `None` unless a field map names parts.
     pub(super) written: Option<PartTally>,
-    /// Flags with the names of parts that no sample had so far.
+    /// Part names that no sample had so far, each with its flag.
     unmatched: Vec<(&'static str, &'a str)>,
-    /// Chosen samples that `split.yaml` of the input excludes.
+    /// Number of chosen samples that `split.yaml` of the input excludes.
     pub(super) kept_excluded: u64,
     chosen: u64,
 }
 
-/// Removes part names that were found, for flags of one kind.
+/// Removes the part names that a sample has, for the flags selected by `is_of`.
 fn remove_matched(unmatched: &mut Vec<(&'static str, &str)>, parts: &[Part], is_of: impl Fn(&str) -> bool) {
     unmatched.retain(|(flag, name)| !is_of(flag) || parts.iter().all(|part| part.name != name.as_bytes()));
 }
 
-/// Returns names and sizes of parts.
+/// Returns the names and sizes of parts.
 fn names_of(parts: &[Part]) -> impl Iterator<Item = (&[u8], u64)> {
     parts.iter().map(|part| (part.name.as_slice(), part.bytes))
 }
@@ -108,7 +108,7 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    /// Returns the sample as it is written, its parts in the order of their names; `None` if it is left out.
+    /// Returns the sample as it will be written, with its parts sorted by name; `None` if it is omitted.
     pub(super) fn choose(&mut self, mut listed: ListedSample) -> Outcome<Option<ListedSample>> {
         let choice = &self.plan.choice;
         let sample = &mut listed.sample;
@@ -159,7 +159,7 @@ impl<'a> Chooser<'a> {
         Ok(Some(listed))
     }
 
-    /// Whether readers take all names of a sample. Reports one that they skip.
+    /// Whether readers accept all names of a sample. Reports a sample that they would skip.
     fn has_readable_names(&self, listed: &ListedSample) -> Outcome<bool> {
         let sample = &listed.sample;
         if !sample.key.starts_with(b"__") {
@@ -178,7 +178,7 @@ impl<'a> Chooser<'a> {
         self.problems.report(problem.with_hint("choose other keys or names of parts")).map(|()| false)
     }
 
-    /// Reports parts whose names differ in case only.
+    /// Reports parts whose names differ only in case.
     fn report_case(&self, listed: &ListedSample) -> Outcome<()> {
         let parts = &listed.sample.parts;
         if parts.len() < 2 || !parts.iter().any(|part| part.name.iter().any(u8::is_ascii_uppercase)) {
@@ -193,10 +193,10 @@ impl<'a> Chooser<'a> {
         self.problems.report(Problem::problem(ProblemKind::RepeatedPart, subject_of(&listed.sample), why))
     }
 
-    /// Reports keys of lists that matched nothing.
+    /// Reports keys of lists that match no sample.
     ///
     /// # Errors
-    /// No sample has a part that a flag names.
+    /// A flag names a part that no sample has.
     pub(super) fn finish(&self) -> Outcome<()> {
         if let Some((flag, name)) = self.unmatched.first() {
             let names: Vec<String> = self.listed.shares().into_iter().map(|share| share.name).collect();

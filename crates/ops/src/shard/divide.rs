@@ -1,4 +1,4 @@
-//! Divides samples into shards, by their numbers and by the bytes of the finished archives.
+//! Divides samples into shards by number of samples and archive size.
 
 use super::append::next_number;
 use super::examples::Examples;
@@ -16,29 +16,29 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use xxhash_rust::xxh3::Xxh3;
 
-/// A shard to be written.
+/// A shard that will be written.
 #[derive(Clone, Debug)]
 pub(super) struct PlannedShard {
-    /// Name below the output, with the folder of its split.
+    /// Name relative to the output, including the folder of its split.
     pub(super) name: String,
     pub(super) split: String,
-    /// Range of the records of its samples.
+    /// Byte range of the records of its samples.
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) samples: u64,
     pub(super) parts: u64,
-    /// Size of the finished archive.
+    /// Size of the finished archive, in bytes.
     pub(super) archive_bytes: u64,
-    /// Hash of what is written, from where, and of the states of the inputs.
+    /// Hash of the written entries, their sources, and the state of the input files.
     pub(super) hash: u64,
 }
 
-/// All shards, in the order of their splits and numbers.
+/// All shards, in the order of splits and shard numbers.
 pub(super) struct PlannedShards {
     pub(super) records: Records,
     pub(super) shards: Vec<PlannedShard>,
     pub(super) examples: Examples,
-    /// The part of its content that is in stores.
+    /// Amount of content that is read from stores.
     pub(super) stored: StoredContent,
 }
 
@@ -53,13 +53,13 @@ pub(super) struct Divider<'a> {
     open: Option<OpenShard>,
     /// Number of the next shard of the current split.
     next: u64,
-    /// Number of samples of each split, if they are divided evenly.
+    /// Number of samples of each split, if the samples are divided evenly among shards.
     counts: BTreeMap<String, u64>,
     /// Number of the first shard of each split.
     starts: BTreeMap<String, u64>,
-    /// The set that gets more shards.
+    /// The existing set to which shards are appended.
     extended: Option<PathBuf>,
-    /// File of the last part that was added to the hash of the shard.
+    /// The last file that was added to the hash of the shard.
     last_file: Option<SourceFile>,
     name: Vec<u8>,
     examples: Examples,
@@ -70,7 +70,7 @@ pub(super) struct Divider<'a> {
 
 struct OpenShard {
     split: String,
-    /// Number in its split, from 0.
+    /// Index of the shard in its split.
     place: u64,
     offset: u64,
     samples: u64,
@@ -80,7 +80,7 @@ struct OpenShard {
 }
 
 impl<'a> Divider<'a> {
-    /// Creates the divider of a set, which has a number.
+    /// Creates the divider of the set with this number.
     pub(super) fn create(
         (plan, pattern): (&'a ShardPlan, NamePattern),
         files: &'a [InputFile],
@@ -113,7 +113,7 @@ impl<'a> Divider<'a> {
         self.counts.clone_from(counts);
     }
 
-    /// Adds the next sample. The samples of a split follow each other.
+    /// Adds the next sample. All samples of a split must be added before those of the next.
     pub(super) fn push(&mut self, split: &str, listed: &ListedSample, record: &[u8]) -> Outcome<()> {
         let added = self.entry_bytes(listed);
         self.examples.add_sample(listed, self.files);
@@ -176,7 +176,7 @@ impl<'a> Divider<'a> {
         open.samples >= total / shards + u64::from(open.place < total % shards)
     }
 
-    /// Returns the bytes of the entries of a sample.
+    /// Returns the size of the archive entries of a sample, in bytes.
     fn entry_bytes(&mut self, listed: &ListedSample) -> u64 {
         let mut sum = 0u64;
         for part in &listed.sample.parts {
@@ -229,7 +229,7 @@ impl<'a> Divider<'a> {
     }
 }
 
-/// Stores the name of an entry.
+/// Sets `name` to the entry name of a part.
 pub(super) fn entry_name(name: &mut Vec<u8>, key: &[u8], part: &[u8]) {
     name.clear();
     name.extend_from_slice(key);

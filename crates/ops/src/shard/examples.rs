@@ -1,4 +1,4 @@
-//! Some of the samples that are written, for previews: the first, the largest, and random ones; and names of files as the rules for keys divide them.
+//! Examples of samples for previews: the first, the largest, and random ones. Also shows how the key rules divide file names.
 
 use super::list::InputFile;
 use super::record::ListedSample;
@@ -12,37 +12,37 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The most random samples, parts of a sample, and names of files that are kept.
+/// Maximum number of random samples, of parts per sample, and of file names.
 const MAX_RANDOM: usize = 16;
 const MAX_PARTS: usize = 64;
 const MAX_NAMES: usize = 6;
-/// The most names of parts that are counted one by one.
+/// Maximum number of part names that are counted separately.
 const MAX_PART_NAMES: usize = 1_000;
-/// Bytes that are kept of a part that is made of a row.
+/// Maximum number of bytes of a part made from a row that are stored.
 const MAX_MADE_BYTES: usize = 64 << 10;
 
 /// A part of a sample that will be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FuturePart {
-    /// Its name; raw.
+    /// Name of the part; not escaped for display.
     pub name: String,
     /// Length in bytes.
     pub bytes: u64,
-    /// The file that it comes from; empty if it is made of a row.
+    /// The source file of the part; empty if the part is made from a row.
     pub from: String,
-    /// Where its bytes are.
+    /// Location of the bytes of the part.
     pub content: PartContent,
 }
 
-/// Where the bytes of a part are, for people who look at it.
+/// Location of the bytes of a part, for display.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PartContent {
-    /// No longer available, such as in a temporary decompressed copy.
+    /// The bytes are not available, for example in a deleted decompressed copy.
     #[default]
     Unknown,
-    /// In memory, the first bytes.
+    /// The first bytes, in memory.
     Bytes(Vec<u8>),
-    /// In a file.
+    /// A range of a file.
     Range {
         /// The file.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum PartContent {
 }
 
 impl FuturePart {
-    /// Reads up to `limit` bytes from an offset on.
+    /// Reads up to `limit` bytes from an offset.
     pub fn read(&self, from: u64, limit: usize) -> Outcome<Vec<u8>> {
         let count = usize::try_from(self.bytes.saturating_sub(from)).unwrap_or(usize::MAX).min(limit);
         match &self.content {
@@ -75,47 +75,47 @@ const PART_ACTIVITY: &str = "reading a part";
 /// A sample that will be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FutureSample {
-    /// Its key; raw.
+    /// Key of the sample; not escaped for display.
     pub key: String,
-    /// Its parts, the first of them.
+    /// The first parts of the sample.
     pub parts: Vec<FuturePart>,
-    /// Number of all parts.
+    /// Number of all parts of the sample.
     pub part_count: u64,
-    /// Bytes of all parts.
+    /// Size of all parts, in bytes.
     pub bytes: u64,
 }
 
-/// The name of a file, divided by a rule into key and part; `None` if it has no dot.
+/// A file name, divided by a rule into key and part; `None` if it has no dot.
 pub type DividedName = Option<(String, String)>;
 
-/// The name of a file, divided by both key rules.
+/// A file name, divided by both key rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameExample {
-    /// The name.
+    /// The file name.
     pub name: String,
-    /// Divided at the first dot.
+    /// The name, divided at the first dot.
     pub first_dot: DividedName,
-    /// Divided at the last dot.
+    /// The name, divided at the last dot.
     pub last_dot: DividedName,
 }
 
-/// What an input is.
+/// The kind and size of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputExample {
-    /// What it is read as.
+    /// How the input is read.
     pub kind: InputKind,
-    /// Number of its samples.
+    /// Number of samples in the input.
     pub samples: u64,
 }
 
-/// The parts of one name in all samples.
+/// Total of the parts with the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartShare {
-    /// The name; raw.
+    /// Name of the parts; not escaped for display.
     pub name: String,
     /// Number of samples with this part.
     pub samples: u64,
-    /// Total bytes of these parts.
+    /// Total size of these parts, in bytes.
     pub bytes: u64,
 }
 
@@ -128,7 +128,7 @@ pub struct PartTally {
 }
 
 impl PartTally {
-    /// Adds the parts of a sample, names and bytes. Each has a name of its own.
+    /// Adds the parts of a sample by names and sizes. The names of a sample's parts must be distinct.
     pub fn add<'p>(&mut self, parts: impl IntoIterator<Item = (&'p [u8], u64)>) {
         self.samples += 1;
         for (name, bytes) in parts {
@@ -147,7 +147,7 @@ impl PartTally {
         self.samples
     }
 
-    /// Returns the names, those that most samples have first.
+    /// Returns the totals by name, the most frequent names first.
     pub fn shares(&self) -> Vec<PartShare> {
         let share = |(name, &(samples, bytes)): (&Vec<u8>, &(u64, u64))| PartShare {
             name: String::from_utf8_lossy(name).into_owned(),
@@ -159,19 +159,19 @@ impl PartTally {
         shares
     }
 
-    /// Returns the figures of each name.
+    /// Returns the number of samples and bytes for each part name.
     pub(super) fn facts(&self) -> BTreeMap<String, PartFacts> {
         let facts = |share: PartShare| (share.name, PartFacts { samples: share.samples, bytes: share.bytes });
         self.shares().into_iter().map(facts).collect()
     }
 
-    /// Returns the number of parts whose names are not counted one by one.
+    /// Returns the number of parts whose names are not counted separately.
     pub fn unlisted(&self) -> u64 {
         self.unlisted
     }
 }
 
-/// Examples of what is written.
+/// Examples of the samples that will be written.
 #[derive(Clone, Debug, Default)]
 pub struct Examples {
     /// The first sample.
@@ -180,11 +180,11 @@ pub struct Examples {
     pub random: Vec<FutureSample>,
     /// The sample with the most bytes.
     pub largest: Option<FutureSample>,
-    /// Names of loose files, first those of which the rules make different keys.
+    /// Names of loose files; names for which the key rules give different keys come first.
     pub names: Vec<NameExample>,
-    /// What each input is.
+    /// The kind and size of each input.
     pub inputs: Vec<InputExample>,
-    /// The parts of all samples before some are chosen, under their new names.
+    /// Counts of the parts of all samples before the choice of parts, by their new names.
     pub parts: PartTally,
     sample_count: u64,
 }
@@ -236,7 +236,7 @@ impl Examples {
 }
 
 impl FutureSample {
-    /// Returns the image, if the sample is one of a file of annotations.
+    /// Returns the image object, if the sample comes from a file of annotations.
     pub fn annotated_image(&self) -> Option<Map<String, Value>> {
         let row = self.parts.iter().find(|part| part.name == "json")?;
         match &row.content {

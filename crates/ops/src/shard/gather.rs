@@ -1,4 +1,4 @@
-//! Bytes of entries, gathered for a write: parts in one file are read in the order of their offsets, neighbours in one read.
+//! Gathers the bytes of entries for writing. Parts of one file are read in the order of their offsets, neighbouring parts in one read.
 
 use super::list::InputFile;
 use super::sample::{Origin, Part, SourceFile};
@@ -17,20 +17,20 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes that are gathered before they are written: what is read is still in the cache of the processor when it is written.
+/// Number of bytes that are gathered before a write. Small enough for them to be still in the processor cache.
 const GATHERED_BYTES: usize = 1 << 20;
-/// Parts above this size, in bytes, are copied piece by piece.
+/// Size above which parts are copied in chunks instead of gathered, in bytes.
 const LARGE_PART: u64 = 4 << 20;
-/// Largest gap between two parts that is read with them, in bytes.
+/// Maximum gap between two parts that are fetched in one read, in bytes.
 const MAX_GAP: u64 = 64 << 10;
-/// Largest read, in bytes.
+/// Maximum size of a read, in bytes.
 const MAX_READ: u64 = 1 << 20;
-/// Input files that are open at once.
+/// Maximum number of open input files.
 const MAX_OPEN: usize = 128;
 
 const ACTIVITY: &str = "copying";
 
-/// Input files, opened when they are needed.
+/// Input files, which are opened when needed.
 pub(super) struct OpenInputs<'a> {
     files: &'a [InputFile],
     open: Mutex<HashMap<SourceFile, Arc<ReadFile>>>,
@@ -123,16 +123,16 @@ fn changed(path: &Path) -> Failure {
         .with_hint("wait until no program writes to it, then run the same command again: finished shards are kept")
 }
 
-/// A part whose bytes are still to be read.
+/// A part whose bytes have not been read yet.
 struct PendingRead {
     file: SourceFile,
     offset: u64,
     bytes: usize,
-    /// Where its bytes are among those gathered.
+    /// Offset of the part in the gathered bytes.
     at: usize,
 }
 
-/// Entries of one archive, gathered and written in their order.
+/// Gathers and writes the entries of one archive in order.
 pub(super) struct Gatherer<'a> {
     inputs: &'a OpenInputs<'a>,
     context: &'a TaskContext,
@@ -141,11 +141,11 @@ pub(super) struct Gatherer<'a> {
     written: u64,
     /// The folder of the last loose file.
     folder: OpenFolder,
-    /// Receives everything that is written, for its checksum.
+    /// Hash of all written bytes, if a checksum is requested.
     pub(super) hash: Option<Sha256>,
 }
 
-/// What a [`Gatherer`] collects, reused for the next archive.
+/// The buffers of a [`Gatherer`], reused for the next archive.
 #[derive(Default)]
 pub(super) struct GatherMemory {
     gathered: Vec<u8>,
@@ -163,17 +163,17 @@ impl<'a> Gatherer<'a> {
         Self { inputs, context, out, memory, written: 0, folder: OpenFolder::default(), hash: None }
     }
 
-    /// Returns the bytes so far.
+    /// Returns the number of bytes of the archive so far.
     pub(super) fn position(&self) -> u64 {
         self.written + self.memory.gathered.len() as u64
     }
 
-    /// Returns the buffer for a header.
+    /// Returns the buffer to which a header is appended.
     pub(super) fn header(&mut self) -> &mut Vec<u8> {
         &mut self.memory.gathered
     }
 
-    /// Appends the content of a part with its padding.
+    /// Appends the content of a part and its padding.
     pub(super) fn content(&mut self, part: &Part) -> Outcome<()> {
         match &part.origin {
             Origin::Bytes(bytes) => {
@@ -228,14 +228,14 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// Makes room for a range of a file, which is read with others before it is written.
+    /// Reserves space for a range of a file. All requested ranges are read before the next write.
     fn request_range(&mut self, file: SourceFile, offset: u64, bytes: u64) {
         let (at, bytes) = (self.memory.gathered.len(), bytes as usize);
         self.memory.gathered.resize(at + bytes, 0);
         self.memory.wanted.push(PendingRead { file, offset, bytes, at });
     }
 
-    /// Copies a range of a file, piece by piece.
+    /// Copies a range of a file in chunks.
     fn copy(&mut self, file: &ReadFile, offset: u64, bytes: u64) -> Outcome<()> {
         let mut done = 0;
         while done < bytes {
@@ -251,7 +251,7 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// Appends zeros, piece by piece.
+    /// Appends zeros in chunks.
     fn zeros(&mut self, mut bytes: u64) -> Outcome<()> {
         while bytes > 0 {
             let now = bytes.min(GATHERED_BYTES as u64);
@@ -309,13 +309,13 @@ impl<'a> Gatherer<'a> {
         }
         let written = self.memory.gathered.len() as u64;
         self.written += written;
-        // A shard of one large part takes minutes.
+        // Reports progress for each write, because a shard with one large part takes minutes.
         self.context.progress.add(0, written);
         self.memory.gathered.clear();
         Ok(())
     }
 
-    /// Ends the archive at this size, makes it durable and closes it. Returns the memory for the next one, and the checksum.
+    /// Pads the archive to this size, syncs and closes it. Returns the buffers for the next archive, and the checksum.
     pub(super) fn finish(mut self, archive_bytes: u64) -> Outcome<(GatherMemory, Option<String>)> {
         let Some(zeros) = archive_bytes.checked_sub(self.position()) else {
             return Err(Failure::internal(ACTIVITY, "an archive is larger than was computed"));
@@ -328,18 +328,18 @@ impl<'a> Gatherer<'a> {
     }
 }
 
-/// Returns the map of a sparse entry, which could be used when it was listed.
+/// Reads the map of a sparse entry. An unusable map means that the file has changed since it was listed.
 fn read_map(file: &Arc<ReadFile>, offset: u64, size: u64, cancel: &Cancel) -> Outcome<Vec<StoredRange>> {
     read_sparse_map(file, offset, size, cancel)?.map_err(|_| changed(file.path()))
 }
 
-/// Reads the stored stretches of a sparse file, which follow one another in the archive, to their places among zeros.
+/// Reads the stored ranges of a sparse file, which are adjacent in the archive, and moves each to its offset among zeros.
 fn read_stored_ranges(file: &ReadFile, map: &[StoredRange], bytes: &mut [u8]) -> Outcome<()> {
     let Some(first) = map.first() else { return Ok(()) };
     let stored: u64 = map.iter().map(|range| range.bytes).sum();
     read(file, bytes.get_mut(..stored as usize).unwrap_or_default(), first.offset)?;
     let mut end = bytes.len();
-    // No stretch is moved towards the beginning, so that the last can be moved first.
+    // Ranges only move towards the end, so moving the last one first overwrites no data.
     for range in map.iter().rev() {
         let (from, at, length) = ((range.offset - first.offset) as usize, range.at as usize, range.bytes as usize);
         bytes.copy_within(from..from + length, at);

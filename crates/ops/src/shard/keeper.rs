@@ -1,4 +1,4 @@
-//! Keeps what listing the samples has read of files in stores, so that each byte is fetched once: contents are read again when shards are written.
+//! Caches data of files in stores that listing the samples reads, because the contents are read again when shards are written.
 
 use gristmill_core::{Outcome, ShardPlan};
 use gristmill_storage::kept::ReadCache;
@@ -7,10 +7,10 @@ use gristmill_storage::space;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Share of the free space of the scratch folder that is used.
+/// Divisor of the free space in the scratch folder that gives the size of the cache.
 const SPACE_SHARE: u64 = 2;
 
-/// Keeps reads in a scratch folder.
+/// Caches reads in a scratch folder.
 pub struct ReadKeeper {
     folder: PathBuf,
     limit: u64,
@@ -18,7 +18,7 @@ pub struct ReadKeeper {
 }
 
 impl ReadKeeper {
-    /// Returns the keeper for the inputs of a plan; `None` if none of them is in a store.
+    /// Returns the cache for the inputs of a plan; `None` if no input is in a store.
     pub(super) fn new(folder: &Path, plan: &ShardPlan) -> Outcome<Option<Self>> {
         if !plan.inputs.iter().any(|input| is_remote(input)) {
             return Ok(None);
@@ -27,19 +27,19 @@ impl ReadKeeper {
         Ok(Some(Self { folder: folder.to_owned(), limit, kept: Mutex::default() }))
     }
 
-    /// Returns how many bytes are kept at most.
+    /// Returns the maximum size of the cache, in bytes.
     pub(super) fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Returns what was read until now. What is read later is not kept.
+    /// Returns the cached data, and stops caching.
     pub(super) fn into_kept(self) -> Vec<ReadCache> {
         let kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
         kept.iter().for_each(ReadCache::close);
         kept
     }
 
-    /// Keeps what is read of those of these files, given with their sizes, that are in stores.
+    /// Caches reads of those of these files that are in stores. Files are given with their sizes.
     pub(super) fn keep<'f>(&self, files: impl Iterator<Item = (&'f Path, u64)>) -> Outcome<()> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let left = self.limit.saturating_sub(kept.iter().map(ReadCache::bytes).sum());

@@ -1,4 +1,4 @@
-//! Files with a key a line, for `--keep-keys` and `--drop-keys`.
+//! Files with one key per line, for `--keep-keys` and `--drop-keys`.
 
 use super::sample::Sample;
 use gristmill_core::text::{count, count_verb};
@@ -11,9 +11,9 @@ use xxhash_rust::xxh3::{xxh3_64, Xxh3};
 const ACTIVITY: &str = "reading the list of keys";
 /// The UTF-8 byte-order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// Bytes of a list read at a time.
+/// Number of bytes of a list that are read at a time.
 const READ_BYTES: usize = 1 << 20;
-/// Lines between two checks of the cancel flag.
+/// Number of lines between two checks of the cancel flag.
 const CANCEL_EVERY: usize = 1 << 16;
 
 /// Opens a list. The failure for a missing list describes its format.
@@ -24,12 +24,13 @@ fn open(path: &Path) -> Outcome<ReadFile> {
     })
 }
 
-/// Keys, or shards and keys joined by a slash. With 10⁷ lines and 10⁹ samples, two hashes collide in one of 2,000 data sets.
+/// A list of keys, or of shards and keys joined by a slash. Stores hashes: with 10⁷ lines and 10⁹ samples, two hashes collide in one of
+/// 2,000 data sets.
 pub(super) struct KeyList {
     path: PathBuf,
     /// Hashes of the lines, sorted.
     hashes: Vec<u64>,
-    /// Whether each line has matched a sample, one bit a line.
+    /// Whether each line has matched a sample, one bit per line.
     matched: Vec<u64>,
 }
 
@@ -59,7 +60,7 @@ impl KeyList {
         Ok(Self { path: path.to_owned(), hashes, matched })
     }
 
-    /// Whether the list has a sample, by its key or by shard and key.
+    /// Whether the list contains a sample, either its key or its shard and key.
     pub(super) fn has(&mut self, sample: &Sample) -> bool {
         let by_key = self.find(xxh3_64(&sample.key));
         if sample.shard.is_empty() {
@@ -69,7 +70,7 @@ impl KeyList {
         for text in [sample.shard.as_bytes(), b"/", &sample.key] {
             hash.update(text);
         }
-        // Both lines count as matched.
+        // Both lookups are needed to mark both lines as matched.
         self.find(hash.digest()) || by_key
     }
 
@@ -81,7 +82,7 @@ impl KeyList {
         true
     }
 
-    /// Reports lines that match no sample; it is a mistake if none matches.
+    /// Reports lines that match no sample. Fails if no line matches.
     pub(super) fn report_unmatched(&self, problems: &dyn ProblemSink) -> Outcome<()> {
         let matched: u32 = self.matched.iter().map(|word| word.count_ones()).sum();
         let (lines, unmatched) = (self.hashes.len() as u64, self.hashes.len() as u64 - u64::from(matched));

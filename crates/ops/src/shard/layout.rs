@@ -1,4 +1,4 @@
-//! Where a run writes, and what an earlier run has left there.
+//! The outputs of a run, and the files of an earlier run in them.
 
 use super::set_writers::PartKind;
 use crate::job::record::{self, refuse, Decision, RecordedInput, RecordedPlan};
@@ -30,7 +30,7 @@ impl RecordedPlan for ShardPlan {
     }
 }
 
-/// Fields of the plan whose flags have other names, by their places in it.
+/// Fields of the plan whose flags have different names, by their path in the plan.
 const FLAGS: &[(&str, &str)] = &[
     ("inputs", "the input"),
     ("read-as", "--as"),
@@ -43,7 +43,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("preparation.media", "the choice of media metadata"),
 ];
 
-/// Adds the answers in which two plans differ. `place` is where they are in the plan.
+/// Adds the answers in which two plans differ. `place` is the path of the compared values in the plan.
 fn compare(place: &str, earlier: &Value, now: &Value, found: &mut Vec<String>) {
     let is_whole = FLAGS.iter().any(|(known, _)| *known == place);
     if let (Value::Object(old), Value::Object(new), false) = (earlier, now, is_whole) {
@@ -65,7 +65,7 @@ fn compare(place: &str, earlier: &Value, now: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Returns an answer as it is given on a command line; `None` if none is given, or if it has parts.
+/// Returns an answer as text for a command line; `None` if it is empty, or an object.
 fn answer(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(display_safe(text).into_owned()),
@@ -75,21 +75,21 @@ fn answer(value: &Value) -> Option<String> {
     }
 }
 
-/// A settled plan and its folders.
+/// A plan with absolute paths, and its outputs.
 pub(super) struct OutputLayout {
-    /// The plan with paths that do not depend on the current folder.
+    /// The plan with absolute paths.
     pub(super) plan: ShardPlan,
-    /// The output that names the run folder.
+    /// The output from which the name of the run folder is derived.
     pub(super) output: PathBuf,
-    /// Folders of sets, with the parts that each takes.
+    /// Folders of the sets, with the parts that each set gets.
     pub(super) sets: Vec<(PartKind, PathBuf)>,
-    /// File of lines of text.
+    /// The file of text lines.
     pub(super) lines: Option<PathBuf>,
     pub(super) metadataset: Option<PathBuf>,
     pub(super) run_folder: RunFolder,
 }
 
-/// Returns a path that does not depend on the current folder.
+/// Returns the absolute form of a path.
 fn absolute(path: &PathBuf) -> Outcome<PathBuf> {
     match files::absolute(path) {
         Ok(whole) => Ok(files::without_slash(&whole)),
@@ -97,7 +97,7 @@ fn absolute(path: &PathBuf) -> Outcome<PathBuf> {
     }
 }
 
-/// Returns a plan whose inputs do not depend on the current folder.
+/// Returns the plan with absolute paths of inputs and lists of keys.
 fn with_settled_inputs(plan: &ShardPlan) -> Outcome<ShardPlan> {
     let mut plan = plan.clone();
     for path in plan.inputs.iter_mut().chain(&mut plan.choice.keep_keys).chain(&mut plan.choice.drop_keys) {
@@ -108,7 +108,7 @@ fn with_settled_inputs(plan: &ShardPlan) -> Outcome<ShardPlan> {
 }
 
 impl OutputLayout {
-    /// Returns the layout of a plan without an output, of which samples can be listed: as one set, of which nothing is written.
+    /// Returns the layout of a plan without an output, for listing its samples as one set. Nothing can be written with it.
     pub(super) fn without_output(plan: &ShardPlan) -> Outcome<Self> {
         let plan = ShardPlan { append: false, ..with_settled_inputs(plan)? };
         let output = PathBuf::new();
@@ -119,7 +119,7 @@ impl OutputLayout {
     /// Returns the layout of a plan.
     ///
     /// # Errors
-    /// A path is not valid, or outputs and inputs are inside of each other.
+    /// A path is invalid, or an output and an input contain one another.
     pub(super) fn of(plan: &ShardPlan) -> Outcome<Self> {
         let mut plan = with_settled_inputs(plan)?;
         let apart = &mut plan.apart;
@@ -145,12 +145,12 @@ impl OutputLayout {
         Ok(layout)
     }
 
-    /// Returns everything that becomes visible, apart from indexes and metadata.
+    /// Returns all published paths, except indexes and metadata.
     pub(super) fn places(&self) -> impl Iterator<Item = &PathBuf> {
         self.sets.iter().map(|(_, path)| path).chain(&self.lines).chain(&self.metadataset)
     }
 
-    /// Refuses outputs and inputs that are inside of each other.
+    /// Refuses a plan if an output and an input, or two outputs, contain one another.
     fn refuse_overlap(&self) -> Outcome<()> {
         let places: Vec<&PathBuf> = self.places().collect();
         let are_nested = |one: &Path, other: &Path| {
@@ -170,7 +170,7 @@ impl OutputLayout {
         Ok(())
     }
 
-    /// Returns the folder that contains everything that becomes visible.
+    /// Returns the folder that contains all published files.
     pub(super) fn root(&self) -> &Path {
         self.output.parent().unwrap_or(&self.output)
     }
@@ -213,7 +213,7 @@ impl OutputLayout {
     }
 }
 
-/// Returns the present states of the inputs of a run.
+/// Returns the recorded inputs with their current stamps.
 fn inputs_now(recorded: &Recorded) -> Vec<RecordedInput> {
     let now = |input: &RecordedInput| {
         let stamp = stamp_at(&input.path).unwrap_or_default();
@@ -222,7 +222,7 @@ fn inputs_now(recorded: &Recorded) -> Vec<RecordedInput> {
     recorded.inputs.iter().map(now).collect()
 }
 
-/// Returns an output with a name that a run folder can have.
+/// Returns an absolute output path from which the name of a run folder can be derived.
 fn absolute_output(path: &Path) -> Outcome<PathBuf> {
     let path = match path.file_name() {
         Some(_) => path.to_owned(),
@@ -235,11 +235,11 @@ fn absolute_output(path: &Path) -> Outcome<PathBuf> {
     Ok(path)
 }
 
-/// Returns a path without links and `..`, as far as it exists.
+/// Returns a path without symbolic links and `..`, as far as its folders exist.
 fn resolved(path: &Path) -> PathBuf {
     let (mut above, mut rest) = (path, Vec::new());
     if is_remote(path) {
-        // A store has no links.
+        // Stores have no symbolic links.
         return files::absolute(path).unwrap_or_else(|_| path.to_owned());
     }
     loop {
@@ -256,7 +256,7 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether there is a file of this name, or a folder with something else than empty folders in it.
+/// Whether a path is an existing file, or a folder that contains more than empty folders.
 fn is_not_empty(place: &Path) -> Outcome<bool> {
     if !files::is_dir(place) {
         return files::try_is_taken(place);

@@ -1,4 +1,4 @@
-//! Samples without their media as lines of JSON, for `--text-to`.
+//! Writes samples without their media as JSON lines, for `--text-to`.
 
 use super::gather::OpenInputs;
 use super::record::{subject_of, ListedSample, RecordWriter, Records, SpoolContext};
@@ -10,21 +10,21 @@ use gristmill_storage::fs::BufferedFile;
 use serde::de::IgnoredAny;
 use std::path::Path;
 
-/// Bytes that are written at a time.
+/// Size of the write buffer, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
-/// Parts above this size are no text, in bytes.
+/// Maximum size of a text part, in bytes.
 const MAX_TEXT_BYTES: u64 = 256 << 20;
-/// Keys of a line that are no parts.
+/// Keys of a line that are not names of parts.
 const KEY: &str = "__key__";
 const MEDIA: &str = "media";
 
-/// Collects the samples of the lines, in their order.
+/// Collects the samples for the lines, in their order.
 pub(super) struct LineList {
     writer: RecordWriter,
     samples: u64,
 }
 
-/// The samples of the lines.
+/// The samples that become lines.
 pub(super) struct PlannedLines {
     pub(super) records: Records,
     pub(super) samples: u64,
@@ -45,7 +45,7 @@ impl LineList {
     }
 }
 
-/// Writes a file with a line for each sample, and returns their number. Parts that no line can hold are left out, a problem each.
+/// Writes one line per sample, and returns the number of lines. Omits parts that a line cannot contain, and reports a problem for each.
 pub(super) fn write_lines(
     context: &TaskContext,
     inputs: &OpenInputs<'_>,
@@ -106,7 +106,7 @@ fn push_line(
     Ok(())
 }
 
-/// Returns the value of a part: JSON as it is, other text as a text; `None` if it is neither.
+/// Returns the JSON value of a part: JSON unchanged, other text as a string; `None` if it is neither.
 fn value_of(context: &TaskContext, inputs: &OpenInputs<'_>, name: &str, part: &Part) -> Outcome<Option<Vec<u8>>> {
     if part.bytes > MAX_TEXT_BYTES {
         return Ok(None);
@@ -132,7 +132,7 @@ fn json_text(text: &str) -> Vec<u8> {
     serde_json::to_vec(text).unwrap_or_default()
 }
 
-/// Returns valid JSON without white space outside of its texts.
+/// Returns valid JSON without white space outside of strings.
 fn without_space(json: &[u8]) -> Vec<u8> {
     let (mut is_text, mut is_escaped) = (false, false);
     let mut kept = Vec::with_capacity(json.len());

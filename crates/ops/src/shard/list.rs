@@ -1,4 +1,4 @@
-//! Collects the samples that sources list: a spool in their order, their keys for the search for repeated ones, and the files they are in.
+//! Collects the samples that sources list: a spool of the samples in order, their keys for finding repeated ones, and their files.
 
 use super::record::{subject_of, ListedSample, RecordSorter, RecordWriter, Records, SpoolContext};
 use super::sample::{Sample, SampleSink, SourceFile, SourceRow};
@@ -6,43 +6,43 @@ use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{FileStamp, Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use std::path::{Path, PathBuf};
 
-/// Longest name of an entry, in bytes.
+/// Maximum length of an entry name, in bytes.
 const MAX_NAME: usize = 4096;
-/// Longest component of a name that file systems can store, in bytes.
+/// Maximum length of a path component that file systems support, in bytes.
 const MAX_COMPONENT: usize = 255;
-/// Parts above this size are noted, in bytes.
+/// Size above which a part is reported in a note, in bytes.
 const LARGE_PART: u64 = 2 << 30;
-/// Ranges above this number have no rows: rows may be left out between all others.
+/// Maximum number of ranges for which rows are recorded. If every second row is omitted, each remaining row is a range.
 const MAX_ROW_RANGES: usize = 100_000;
-/// What a row is called that subjects of problems name by its line.
+/// The noun for rows that problem subjects identify by line number.
 pub(super) const LINE: &str = "line";
-/// Names of folders that are splits by themselves.
+/// Names of folders that are recognized as splits.
 pub(super) const SPLIT_FOLDERS: [&[u8]; 6] = [b"train", b"val", b"valid", b"validation", b"test", b"dev"];
 
-/// A file that parts are in.
+/// A file that contains parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InputFile {
     pub(super) path: PathBuf,
     pub(super) stamp: FileStamp,
-    /// The file that it was unpacked of.
+    /// The compressed file from which this file was decompressed.
     pub(super) original: Option<(PathBuf, FileStamp)>,
 }
 
 impl InputFile {
-    /// Returns the file of the input, and its state when it was listed.
+    /// Returns the input file itself, and its stamp when it was listed.
     pub(super) fn of_input(&self) -> (&Path, FileStamp) {
         self.original.as_ref().map_or((&self.path, self.stamp), |(path, stamp)| (path, *stamp))
     }
 }
 
-/// Consecutive samples of one input and shard.
+/// A range of consecutive samples of one input and shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SourceRange {
-    /// Number of the first sample.
+    /// Number of the first sample of the range.
     pub(super) first: u64,
     pub(super) input: u32,
     pub(super) shard: String,
-    /// Row of the first sample; later ones are from the rows that follow.
+    /// Row of the first sample. Later samples come from the following rows.
     row: Option<SourceRow>,
 }
 
@@ -53,20 +53,20 @@ impl SourceRange {
     }
 }
 
-/// Everything that was listed.
+/// The listed samples of all inputs.
 pub(super) struct Listing<'a> {
     pub(super) records: Records,
     pub(super) files: Vec<InputFile>,
     pub(super) ranges: Vec<SourceRange>,
-    /// Keys with the numbers of their samples.
+    /// Keys, with the numbers of their samples.
     pub(super) keys: RecordSorter<'a, 1>,
     pub(super) samples: u64,
     pub(super) parts: u64,
-    /// Whether the input itself divides samples into splits.
+    /// Whether an input itself divides its samples into splits.
     pub(super) has_splits: bool,
-    /// Whether all samples are in folders named like splits.
+    /// Whether all samples are in folders with the names of splits.
     pub(super) has_split_folders: bool,
-    /// Samples that inputs exclude.
+    /// Number of samples that inputs exclude.
     pub(super) excluded: u64,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Lister<'a> {
         Ok(Self { problems, writer, record: Vec::new(), input: 0, row: None, listing })
     }
 
-    /// Begins the samples of an input.
+    /// Starts the samples of an input.
     pub(super) fn begin_input(&mut self, number: u32) {
         self.input = number;
     }
@@ -133,7 +133,7 @@ impl<'a> Lister<'a> {
         })
     }
 
-    /// Whether the names of a sample can be written. Of loose files and rows, only names that every reader takes are.
+    /// Whether the names of a sample can be written. Loose files and rows may only have names that every reader accepts.
     fn check_names(&self, sample: &Sample) -> Outcome<bool> {
         let from_shard = !sample.shard.is_empty();
         let longest = sample.key.len() + 1 + sample.parts.iter().map(|part| part.name.len()).max().unwrap_or_default();
@@ -144,7 +144,7 @@ impl<'a> Lister<'a> {
         }
         let names = || std::iter::once(&sample.key).chain(sample.parts.iter().map(|part| &part.name));
         let defect = if names().any(|name| std::str::from_utf8(name).is_err()) {
-            // Of a shard, the scan has reported it.
+            // Names of shard entries were already reported by the scan.
             (!from_shard).then_some("a name is not UTF-8")
         } else if sample.key.is_empty() || sample.key.ends_with(b"/") {
             Some("the key is empty")
@@ -196,7 +196,7 @@ impl<'a> Lister<'a> {
     }
 }
 
-/// Returns the first folder of a sample: of its shard, or of its key.
+/// Returns the first folder in the name of a sample's shard, or of its key.
 pub(super) fn folder_of(sample: &Sample) -> Option<&[u8]> {
     let name = if sample.shard.is_empty() { sample.key.as_slice() } else { sample.shard.as_bytes() };
     name.iter().position(|byte| *byte == b'/').and_then(|slash| name.get(..slash))
@@ -241,7 +241,7 @@ impl SampleSink for Lister<'_> {
 }
 
 impl Listing<'_> {
-    /// Returns where a sample is, for messages.
+    /// Returns the place of a sample, for messages.
     pub(super) fn place_of(&self, number: u64, inputs: &[PathBuf]) -> String {
         let Some(range) = self.range_of(number) else { return String::new() };
         if let Some(SourceRow { file, item, number }) = range.row_of(number) {
@@ -264,18 +264,18 @@ impl Listing<'_> {
         }
     }
 
-    /// Returns the row that a sample is from.
+    /// Returns the row of a sample.
     pub(super) fn row_of(&self, number: u64) -> Option<SourceRow> {
         self.range_of(number).and_then(|range| range.row_of(number))
     }
 
-    /// Returns the range of a sample.
+    /// Returns the range that contains a sample.
     pub(super) fn range_of(&self, number: u64) -> Option<&SourceRange> {
         let after = self.ranges.partition_point(|range| range.first <= number);
         self.ranges.get(after.checked_sub(1)?)
     }
 
-    /// Returns the amount in words.
+    /// Returns the number of samples and parts in words.
     pub(super) fn amount(&self) -> String {
         format!("{}, {}", count(self.samples, "sample"), count(self.parts, "part"))
     }

@@ -1,11 +1,13 @@
-//! Writes WebDatasets: samples of files, rows and shards become new shards, prepared in the same pass. See docs/formats/webdataset.md.
+//! Writes WebDatasets: samples of files, rows and shards become new shards, which are prepared in the same pass. See
+//! docs/formats/webdataset.md.
 //!
 //! ```text
 //! input ─source→ Sample ─list→ spool, keys ─repeats→ choose → order ─divide→ PlannedShard ─write→ archive, spool of its index ─publish→ set
 //! ```
 //!
-//! Sources list samples without their bytes ([`sample`]). Everything up to the division works on these lists; only [`write`] copies bytes,
-//! a shard a unit. What a new set is prepared with comes from the job of `prepare`, which takes the spools in place of a scan.
+//! Sources list samples without their bytes ([`sample`]). All steps before writing use these lists; only [`write`] copies bytes, with one
+//! shard per unit. The files of a prepared set are written by the job of `prepare`, which reads the index spools instead of scanning the
+//! shards.
 
 mod append;
 mod check;

@@ -6,27 +6,27 @@ use super::set_writers::{SetWriters, SplitCounts};
 use gristmill_core::{Failure, Outcome, ProblemKind, ShardPlan};
 use std::collections::BTreeMap;
 
-/// Where splits come from.
+/// The source of the split names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SplitSource {
-    /// All samples are in one.
+    /// There is only one split.
     None,
-    /// The source of each sample.
+    /// Each sample has a split from its source.
     Sample,
-    /// The first folder of the name.
+    /// The first folder in the name of a sample is its split.
     Folder,
 }
 
-/// Puts samples into their order and passes them to the dealer.
+/// Sorts samples into their final order and passes them to the set writers.
 pub(super) struct Arranger<'a> {
     plan: &'a ShardPlan,
     context: SpoolContext<'a>,
     splits: SplitSource,
-    /// Records sorted by a prefix of split and order; `None` if the samples keep the order of the input.
+    /// Records sorted by split and rank; `None` if samples stay in the order of the input.
     sorter: Option<RecordSorter<'a, 0>>,
     /// Number of samples of each split.
     counts: BTreeMap<String, u64>,
-    /// The same for each set that is written.
+    /// Number of samples of each split, for each set that is written.
     totals: SplitCounts,
     taken: u64,
     record: Vec<u8>,
@@ -75,7 +75,7 @@ impl<'a> Arranger<'a> {
         dealer.count(&split, listed, &mut self.totals);
         let rank = if self.plan.shuffle { shuffled(self.plan.seed, number) } else { 0 };
         self.record.clear();
-        // With a limit, the first samples of all splits together are taken.
+        // A limit applies to the first samples of all splits together, so the split is then not part of the sort key.
         if self.plan.choice.limit.is_none() {
             push_split(&mut self.record, &split);
         }
@@ -86,7 +86,7 @@ impl<'a> Arranger<'a> {
         sorter.push(&self.record, [])
     }
 
-    /// Returns the names of the splits so far, sorted; an empty one if there are none.
+    /// Returns the names of the splits so far, sorted; one empty name if there is only one split.
     pub(super) fn splits(&self) -> impl Iterator<Item = &String> {
         self.counts.keys()
     }
@@ -110,7 +110,7 @@ impl<'a> Arranger<'a> {
         }
     }
 
-    /// Passes on all samples in their order.
+    /// Passes all samples to the set writers in their final order.
     pub(super) fn finish(mut self, dealer: &mut SetWriters<'_>) -> Outcome<()> {
         let Some(sorter) = self.sorter.take() else { return Ok(()) };
         let Some(limit) = self.plan.choice.limit else {
@@ -146,14 +146,14 @@ impl<'a> Arranger<'a> {
     }
 }
 
-/// Whether a text can be the name of a split, which is a folder.
+/// Whether a text is a valid split name, which is also the name of a folder.
 pub(super) fn is_split_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains('/') && !name.contains(char::is_control)
 }
 
 fn push_split(record: &mut Vec<u8>, split: &str) {
     record.extend_from_slice(split.as_bytes());
-    // No split has a control character, so that this orders them by their names.
+    // Split names contain no control characters, so the terminator sorts records by split name.
     record.push(0);
 }
 
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_shuffle_is_that_of_the_documented_generator() {
-        // The first outputs for seed 42, as published with the generator's reference code.
+        // The first outputs for seed 42, as published with the reference implementation.
         assert_eq!(shuffled(42, 0), 13_679_457_532_755_275_413);
         assert_eq!(shuffled(42, 1), 2_949_826_092_126_892_291);
         let mut order: Vec<u64> = (0..13).collect();

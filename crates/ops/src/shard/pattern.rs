@@ -1,6 +1,6 @@
-//! Names of shards with their numbers: `shard_%06d.tar` or `shard_{:06}.tar`.
+//! Patterns for numbered shard names: `shard_%06d.tar` or `shard_{:06}.tar`.
 
-/// A name with a place for the number.
+/// A shard name with a placeholder for the number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamePattern {
     prefix: String,
@@ -9,7 +9,7 @@ pub struct NamePattern {
 }
 
 impl NamePattern {
-    /// Parses a pattern; returns the reason if shards cannot have such names.
+    /// Parses a pattern. The error is the reason why shards cannot have such names.
     pub fn parse(text: &str) -> Result<Self, String> {
         let place = text.find(['%', '{']).ok_or("it has no place for the number, such as %06d")?;
         let (before, rest) = text.split_at(place);
@@ -42,12 +42,12 @@ impl NamePattern {
         Ok(Self { prefix: before.to_owned(), suffix: after.to_owned(), digits })
     }
 
-    /// Returns the name with this number.
+    /// Returns the shard name with this number.
     pub fn name(&self, number: u64) -> String {
         format!("{}{number:0width$}{}", self.prefix, self.suffix, width = self.digits)
     }
 
-    /// Returns the number of a name, if it is one of this pattern.
+    /// Returns the number in a shard name; `None` if the name does not match the pattern.
     pub fn number(&self, name: &str) -> Option<u64> {
         let digits = name.strip_prefix(self.prefix.as_str())?.strip_suffix(self.suffix.as_str())?;
         digits.parse().ok().filter(|number| self.name(*number) == name)

@@ -1,4 +1,4 @@
-//! From the inputs to the shards to be written, without their bytes.
+//! Plans the shards of a run from its inputs, without reading the bytes of parts.
 
 use super::append::SetKeys;
 use super::choose::{Chooser, LeftOut};
@@ -29,21 +29,21 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Estimated time of everything after the listing, as a multiple of its time.
+/// Estimated time of all steps after listing, as a multiple of the time of listing.
 const COPY_SHARE: f64 = 4.0;
-/// Share of the memory that one sort uses.
+/// Divisor of the memory limit that gives the memory of one sort.
 const SORT_SHARE: u64 = 4;
-/// Share of that memory for problems that the report does not list: a manifest may have as many as rows.
+/// Divisor of that memory for problems that the report does not list. A manifest may have a problem in every row.
 const UNLISTED_SHARE: usize = 4;
 
-/// A set of shards to be written.
+/// A set of shards that will be written.
 pub(super) struct PlannedSet {
     pub(super) output: PathBuf,
     pub(super) planned: PlannedShards,
 }
 
 impl PlannedSet {
-    /// Returns the names of the splits, in order; none if there is only one.
+    /// Returns the names of the splits in order; empty if there is only one split.
     pub(super) fn splits(&self) -> Vec<&str> {
         let mut splits: Vec<&str> = self.planned.shards.iter().map(|shard| shard.split.as_str()).collect();
         splits.dedup();
@@ -52,33 +52,33 @@ impl PlannedSet {
     }
 }
 
-/// Everything that a run writes.
+/// All output of a run: sets and lines.
 pub(super) struct PlannedRun {
     /// Sets with at least one shard.
     pub(super) sets: Vec<PlannedSet>,
-    /// Samples that become lines of text.
+    /// Samples that become text lines.
     pub(super) lines: Option<PlannedLines>,
-    /// Files that parts are in.
+    /// Files that contain parts.
     pub(super) files: Vec<InputFile>,
-    /// What each input is.
+    /// The kind and size of each input.
     pub(super) inputs: Vec<InputExample>,
-    /// The parts of all samples.
+    /// Counts of the parts of all samples.
     pub(super) parts: PartTally,
-    /// The parts of the samples that are written, if a field map names some of them.
+    /// Counts of the parts of the written samples; `None` unless a field map names parts.
     pub(super) written_parts: Option<PartTally>,
     pub(super) left_out: LeftOut,
-    /// Chosen samples that `split.yaml` of the input excludes.
+    /// Number of chosen samples that `split.yaml` of the input excludes.
     pub(super) kept_excluded: u64,
-    /// What listing has read of files in stores.
+    /// Cached data of files in stores. Dropping it deletes the cache.
     _kept: Vec<ReadCache>,
 }
 
-/// Whether the shards are written after planning.
+/// The purpose of a plan, which decides whether reads are cached.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The contents are read: what is read of files in stores is kept.
+    /// Shards will be written, so reads of files in stores are cached.
     Writing,
-    /// Nothing else is read.
+    /// The contents will not be read.
     Preview,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn plan_shards(
     plan_with(context, layout, (scratch, purpose), known)
 }
 
-/// Returns a hash of what a run reads and writes: of its inputs as they are now, whatever the output has.
+/// Returns a hash of the inputs and outputs of a run, for the current inputs and independent of existing output.
 pub(super) fn listing_hash(context: &TaskContext, layout: &OutputLayout, scratch: &Path) -> Outcome<String> {
     plan_with(context, layout, (scratch, Purpose::Preview), None)?.hash()
 }
@@ -114,7 +114,7 @@ fn plan_with(
     let keeper = ReadKeeper::new(scratch, plan)?;
     let keeps = keeper.as_ref().filter(|_| purpose == Purpose::Writing);
     let ListedInputs { mut listing, inputs, has_named_folders } = list_inputs(context, plan, spools, keeps)?;
-    // Rows alone are numbered by their source, so that rows which are left out keep their numbers.
+    // If there are only rows, their source numbers them, so that the numbers do not change when rows are omitted.
     let has_other_than_rows = inputs.iter().any(|input| input.kind != InputKind::Rows);
     let is_numbered = has_other_than_rows && plan.key.as_deref() == Some(source::NUMBER);
     context.log(format!("listed {}", listing.amount()));
@@ -157,17 +157,17 @@ fn plan_with(
         return Err(nothing_left(plan, &left_out, lines.as_ref()));
     }
     let kept = keeper.map(ReadKeeper::into_kept).unwrap_or_default();
-    // Of several sets, each has some of the parts only.
+    // With several sets, each set has only some of the parts.
     let written_parts = chooser.written.filter(|_| layout.sets.len() == 1);
     let parts = chooser.listed;
     Ok(PlannedRun { sets, lines, files, inputs, parts, written_parts, left_out, kept_excluded, _kept: kept })
 }
 
-/// The samples of all inputs.
+/// The listed samples of all inputs, and the inputs.
 struct ListedInputs<'a> {
     listing: Listing<'a>,
     inputs: Vec<InputExample>,
-    /// Whether folders with the names of splits are splits.
+    /// Whether folders with the names of splits become splits.
     has_named_folders: bool,
 }
 
@@ -201,7 +201,7 @@ fn list_inputs<'a>(
     Ok(ListedInputs { listing: lister.finish()?, inputs, has_named_folders })
 }
 
-/// Notes that a random order is slow for files in stores, unless there is room to keep what listing them has read.
+/// Reports a note that random order is slow for files in stores, unless the cache has space for the listed data.
 fn note_random_order(
     context: &TaskContext,
     plan: &ShardPlan,
@@ -219,7 +219,7 @@ fn note_random_order(
         .report(note.with_hint("--scratch with more space, or gristmill cp, which copies the input to a disk"))
 }
 
-/// Returns the source of the split of each sample.
+/// Returns the source of the split names.
 fn split_source(plan: &ShardPlan, has_splits: bool, has_folders: bool) -> SplitSource {
     match (plan.choice.one_split, has_splits) {
         (true, _) => SplitSource::None,
@@ -230,7 +230,7 @@ fn split_source(plan: &ShardPlan, has_splits: bool, has_folders: bool) -> SplitS
     }
 }
 
-/// Refuses a metadataset of which one set would be missing.
+/// Refuses a metadataset if one of its sets has no samples.
 fn check_metadataset(layout: &OutputLayout, sets: &[PlannedSet]) -> Outcome<()> {
     let apart = &layout.plan.apart;
     if apart.metadataset.is_none() || sets.len() == layout.sets.len() {
@@ -244,7 +244,7 @@ fn check_metadataset(layout: &OutputLayout, sets: &[PlannedSet]) -> Outcome<()> 
     Err(failure.with_hint("leave out --metadataset, or leave out --media-to to write one set"))
 }
 
-/// Refuses lines of text of several splits: a file of lines has none, so that validation data would be trained on.
+/// Refuses text lines with several splits: a file of lines has no splits, so validation data would be used for training.
 fn check_lines<'n>(layout: &OutputLayout, splits: impl Iterator<Item = &'n String>) -> Outcome<()> {
     let names: Vec<&str> = splits.map(String::as_str).collect();
     if layout.lines.is_none() || names.len() < 2 {
@@ -260,7 +260,7 @@ fn is_prepared(input: &Path) -> Outcome<bool> {
 }
 
 impl PlannedRun {
-    /// Returns a hash of what is written, from where, and of the states of the inputs; without the names of shards.
+    /// Returns a hash of the written entries, their sources and the states of the inputs. It does not depend on shard names.
     pub(super) fn hash(&self) -> Outcome<String> {
         let mut hash = Xxh3::new();
         for file in &self.files {
@@ -282,7 +282,7 @@ impl PlannedRun {
     }
 }
 
-/// Returns the failure of inputs in which there is no sample, of which `excluded` were left out.
+/// Returns the failure for inputs without samples. `excluded` is the number of excluded samples.
 fn nothing_found(plan: &ShardPlan, excluded: u64) -> Failure {
     let splits = plan.choice.splits.join(", ");
     let (why, hint) = match (excluded, plan.choice.splits.is_empty()) {
@@ -304,7 +304,7 @@ fn nothing_found(plan: &ShardPlan, excluded: u64) -> Failure {
     no_sample(plan, why).with_hint(hint)
 }
 
-/// Returns the failure of choices that leave nothing for shards.
+/// Returns the failure for choices after which no sample remains for shards.
 fn nothing_left(plan: &ShardPlan, left_out: &LeftOut, lines: Option<&PlannedLines>) -> Failure {
     if lines.is_some_and(|lines| lines.samples > 0) {
         let failure = no_sample(plan, "no part is media, and nothing is left for shards".to_owned());

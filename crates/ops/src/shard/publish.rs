@@ -1,4 +1,4 @@
-//! Makes new shards visible, and prepares them with the spools that were made while they were written.
+//! Publishes new shards, and prepares them with the index spools that were written with them.
 
 use super::divide::PlannedShard;
 use super::examples::PartTally;
@@ -37,18 +37,18 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A description of plans, as plan files have it.
+/// The activity of shard plans, as plan files name it.
 pub(crate) const PLAN_OF: &str = "writing shards";
 
 /// Name of the media in a metadataset.
 const MEDIA: &str = "media";
-/// Findings of the preparation that are known before shards are written.
+/// Kinds of problems that preparation would report and that are known before shards are written.
 const PREPARATION_KINDS: [ProblemKind; 3] =
     [ProblemKind::EmptySplit, ProblemKind::NoSuchPart, ProblemKind::SampleLacksPart];
-/// Permission bits of missing folders above outputs.
+/// Permission bits of created parent folders of outputs.
 pub(super) const FOLDER_MODE: u32 = 0o755;
 
-/// Puts all shards in place, with the plan and the report.
+/// Publishes all shards with the plan and the report.
 pub(super) fn publish(
     context: &TaskContext,
     layout: &OutputLayout,
@@ -66,7 +66,7 @@ pub(super) fn publish(
     Folders::with(fs, first_input, |folders| {
         let shards: usize = run.sets.iter().map(|set| set.planned.shards.len()).sum();
         let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.with_listing(&layout.output);
-        // Two more files: the plan and the report.
+        // The two additional files are the plan and the report.
         let mut publication = publication.counting(&context.progress, shards as u64 + 2);
         let mut records = Vec::new();
         for (number, set) in run.sets.iter().enumerate() {
@@ -98,18 +98,18 @@ pub(super) fn publish(
         stage_report(&mut publication, &layout.run_folder, &recorded, report)?;
         context.cancel.check()?;
         publication.commit(&layout.run_folder.report())?;
-        // The shards of these records are published. A record that remains belongs to a completed upload.
+        // The shards of these records are published. A record that cannot be removed only describes a completed upload.
         records.iter().for_each(|record| _ = fs.remove_file(record));
         Ok(())
     })
 }
 
-/// Returns the path of the lines of text before they are published.
+/// Returns the path of the text lines before they are published.
 pub(super) fn lines_path(layout: &OutputLayout) -> PathBuf {
     layout.run_folder.work_folder().join("lines.jsonl")
 }
 
-/// Whether everything that follows the publication of shards is there.
+/// Whether all files exist that are written after the shards are published.
 pub(super) fn are_prepared(layout: &OutputLayout) -> bool {
     if layout.plan.append {
         return has_indexed_shards(layout);
@@ -121,12 +121,12 @@ pub(super) fn are_prepared(layout: &OutputLayout) -> bool {
     (layout.plan.preparation.no_prepare || sets && index) && layout.metadataset.as_ref().is_none_or(files::is_file)
 }
 
-/// Whether the index of a set that got more shards has them.
+/// Whether the index of an extended set has the appended shards.
 fn has_indexed_shards(layout: &OutputLayout) -> bool {
     matches!(Recorded::read(&layout.run_folder), Ok(Some(recorded)) if unindexed(layout, &recorded).is_ok_and(|names| names.is_empty()))
 }
 
-/// Returns the shards of an earlier run that are in place and not in the index of the set.
+/// Returns the published shards of an earlier run that the index of the set does not have.
 fn unindexed(layout: &OutputLayout, recorded: &Recorded) -> Outcome<Vec<String>> {
     let info = Info::read(&layout.output)?.unwrap_or_default();
     let known: HashSet<&str> = info.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
@@ -135,7 +135,8 @@ fn unindexed(layout: &OutputLayout, recorded: &Recorded) -> Outcome<Vec<String>>
     Ok(names.filter(|name| !known.contains(name)).map(str::to_owned).collect())
 }
 
-/// Returns the earlier run that added shards to the set and was killed before these were indexed, whatever its plan, with their names.
+/// Returns the record of an earlier `--append` run that was killed before its shards were indexed, and the names of these shards. Its plan
+/// may differ from this one.
 fn interrupted(layout: &OutputLayout) -> Outcome<Option<(Recorded, Vec<String>)>> {
     let recorded = Recorded::read(&layout.run_folder)?.filter(|recorded| layout.plan.append && recorded.plan.append);
     let Some(recorded) = recorded else { return Ok(None) };
@@ -150,25 +151,26 @@ fn report_interrupted(context: &TaskContext, layout: &OutputLayout, names: &[Str
     context.problems.report(Problem::note(ProblemKind::Other, Subject::path(&layout.output), why))
 }
 
-/// With `--append`: reports shards of an interrupted run that the next run will index.
+/// With `--append`: reports shards of an interrupted run, which the next run will index.
 pub(super) fn note_earlier(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
     let names = interrupted(layout)?.map(|(_, names)| names).unwrap_or_default();
     report_interrupted(context, layout, &names, "indexed by the next run")
 }
 
-/// With `--append`: indexes shards of an interrupted run by its own plan, so that their keys are known. Returns whether there were any.
+/// With `--append`: indexes the shards of an interrupted run with the plan of that run, so that their keys are known. Returns whether there
+/// were any.
 pub(super) fn index_earlier(context: &TaskContext, layout: &OutputLayout) -> Outcome<bool> {
     let Some((recorded, mut names)) = interrupted(layout)? else { return Ok(false) };
     context.phase(Phase::Tables, "preparing");
     prepare_published(context, &OutputLayout::of(&recorded.plan)?)?;
-    // Shards that the plan of the set leaves out stay without an index.
+    // Shards that the plan of the set omits remain without an index.
     let left_out = unindexed(layout, &recorded)?;
     names.retain(|name| !left_out.contains(name));
     report_interrupted(context, layout, &names, "indexed now")?;
     Ok(!names.is_empty())
 }
 
-/// Writes what follows the preparation of all sets: the index of lines, and the metadataset.
+/// Writes the files that need the prepared sets: the index of the text lines, and the metadataset.
 pub(super) fn complete(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
     if let Some(lines) = layout.lines.as_ref().filter(|_| !layout.plan.preparation.no_prepare) {
         context.run_part(jsonl::start_on(lines, context.options.clone(), Arc::clone(&context.fs))?)?;
@@ -180,7 +182,7 @@ pub(super) fn complete(context: &TaskContext, layout: &OutputLayout) -> Outcome<
     write_file(&*context.fs, path, metadataset_of(layout, path, &splits)?.as_bytes(), RECORD_MODE)
 }
 
-/// Returns the names of the splits of new shards, as far as there are several.
+/// Returns the names of the splits of published shards; empty if there is only one split.
 fn splits_there(layout: &OutputLayout) -> Outcome<Vec<String>> {
     let Some(recorded) = Recorded::read(&layout.run_folder)? else { return Ok(Vec::new()) };
     let folders = recorded.outputs.iter().filter_map(|output| {
@@ -193,13 +195,13 @@ fn splits_there(layout: &OutputLayout) -> Outcome<Vec<String>> {
     Ok(splits)
 }
 
-/// Returns a metadataset of the rest with the media as an aux source.
+/// Returns a metadataset of the set or lines without media, with the media set as an aux source.
 fn metadataset_of(layout: &OutputLayout, path: &Path, splits: &[String]) -> Outcome<String> {
     let (Some((_, media)), Some(rest)) = (layout.sets.last(), layout.lines.as_ref().or(layout.plan.output.as_ref()))
     else {
         return Err(Failure::internal("writing the metadataset", "there are no media apart"));
     };
-    // Lines have no splits.
+    // Text lines have no splits.
     let splits = match splits {
         splits if layout.lines.is_some() || splits.is_empty() => vec!["train".to_owned()],
         splits => splits.to_vec(),
@@ -210,11 +212,11 @@ fn metadataset_of(layout: &OutputLayout, path: &Path, splits: &[String]) -> Outc
     render_member(path, &member, &splits)
 }
 
-/// Checks that all new sets can be prepared, as far as that is known before they are written. Returns what the preparation will report of
-/// splits and of the field map.
+/// Checks that all new sets can be prepared, as far as this is known before they are written. Returns the problems that preparation will
+/// report for splits and the field map.
 ///
 /// # Errors
-/// The preparation would be refused.
+/// Preparation would be refused.
 pub(super) fn check_preparation(plan: &ShardPlan, run: &PlannedRun) -> Outcome<Vec<Problem>> {
     let mut found = Vec::new();
     for set in run.sets.iter().filter(|_| !plan.preparation.no_prepare) {
@@ -248,7 +250,7 @@ fn check_set(plan: &ShardPlan, set: &PlannedSet, parts: Option<&PartTally>) -> O
         let is_of_pattern = matches!(refusal.kind, ProblemKind::EmptySplit | ProblemKind::MatchesNothing);
         let mut failure = refusal.into_failure();
         "preparing the new set".clone_into(&mut failure.what);
-        // The hint of prepare names a flag for empty splits, which shard does not have.
+        // The hint of `prepare` names a flag for empty splits that `shard` does not have.
         match is_of_pattern {
             true => failure
                 .with_hint("patterns are regular expressions, matched at the start of the names of the new shards"),
@@ -257,7 +259,7 @@ fn check_set(plan: &ShardPlan, set: &PlannedSet, parts: Option<&PartTally>) -> O
     })
 }
 
-/// With `--append`: fails if a new shard would be in no split, by the answers or by the recorded rule.
+/// With `--append`: fails if a new shard would be in no split, by the plan or by the recorded split patterns.
 fn check_new_splits(plan: &ShardPlan, output: &Path, new: Vec<ShardFacts>) -> Outcome<()> {
     let mut facts = dataset::open(output)?.facts;
     let Some(prepared) = facts.prepared.as_ref().filter(|prepared| !prepared.splits.is_empty()) else { return Ok(()) };
@@ -281,7 +283,7 @@ fn check_new_splits(plan: &ShardPlan, output: &Path, new: Vec<ShardFacts>) -> Ou
     Err(failure.of_kind(ProblemKind::UnassignedShards).with_hint(hint))
 }
 
-/// Prepares a set whose shards are in place. Shards whose spools are missing are read again.
+/// Prepares a set whose shards are published. Shards without an index spool are scanned.
 pub(super) fn prepare(
     context: &TaskContext,
     layout: &OutputLayout,
@@ -304,7 +306,7 @@ pub(super) fn prepare(
     prepare_by(context, &plan)
 }
 
-/// Prepares sets whose shards a killed run has put in place. They are read again, as far as that run had not handed over their spools.
+/// Prepares sets whose shards were published by a killed run. Shards are scanned unless that run passed on their index spools.
 pub(super) fn prepare_published(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
     let splits = splits_there(layout)?;
     let is_prepared = |output: &Path| files::is_file(meta::in_nv_meta(output, meta::INFO_JSON));
@@ -316,7 +318,7 @@ pub(super) fn prepare_published(context: &TaskContext, layout: &OutputLayout) ->
     complete(context, layout)
 }
 
-/// Runs a plan of `prepare`, and takes over what it finds.
+/// Runs a plan of `prepare`, and reports its problems and notes.
 fn prepare_by(context: &TaskContext, plan: &PreparePlan) -> Outcome<()> {
     let report = run_prepare(context, plan).map_err(|failure| {
         let way_out = format!(
@@ -337,7 +339,7 @@ fn prepare_by(context: &TaskContext, plan: &PreparePlan) -> Outcome<()> {
     Ok(())
 }
 
-/// Returns the plan by which a new set is prepared.
+/// Returns the plan for preparing a new set.
 fn prepare_plan(plan: &ShardPlan, output: &Path, splits: &[&str]) -> PreparePlan {
     let preparation = &plan.preparation;
     if plan.append {
@@ -361,7 +363,7 @@ fn prepare_plan(plan: &ShardPlan, output: &Path, splits: &[&str]) -> PreparePlan
     }
 }
 
-/// Returns a regular expression, without braces, that finds this text.
+/// Returns a regular expression, without braces, that matches this text literally.
 fn literal(text: &str) -> String {
     let mut pattern = String::new();
     for character in text.chars() {

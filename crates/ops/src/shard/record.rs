@@ -1,4 +1,4 @@
-//! Samples as bytes of a spool, and the files of spools and sorted runs.
+//! Encodes samples as records of spools, and sorts spools on disk.
 
 use super::sample::{Origin, Part, Sample, SourceContext, SourceFile};
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Subject};
@@ -11,12 +11,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of a spool read at a time.
+/// Number of bytes of a spool that are read at a time.
 const READ_BYTES: usize = 256 << 10;
-/// Maximum number of sorted runs open at once.
+/// Maximum number of sorted runs that are open at the same time.
 const MERGE_WIDTH: usize = 256;
 
-/// A sample and the number of the input that it is from.
+/// A sample and the number of its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ListedSample {
     pub(super) input: u32,
@@ -24,7 +24,7 @@ pub(super) struct ListedSample {
 }
 
 impl ListedSample {
-    /// Appends the sample as bytes. What neighbours share comes first.
+    /// Appends the encoded sample. The fields that adjacent samples share come first, because records store their common prefix only once.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         let sample = &self.sample;
         push_int(out, u64::from(self.input));
@@ -64,7 +64,7 @@ impl ListedSample {
         }
     }
 
-    /// Returns the sample of these bytes.
+    /// Decodes a sample.
     pub(super) fn decode(bytes: &[u8]) -> Outcome<Self> {
         Decoder { bytes }.sample().ok_or_else(|| {
             Failure::environment("reading the list of samples", "its content is not what was written")
@@ -137,26 +137,26 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Where spools are written, and within which limits.
+/// The folder and the limits for spools.
 #[derive(Clone, Copy)]
 pub(super) struct SpoolContext<'a> {
     pub(super) fs: &'a dyn Fs,
-    /// Folder of the files.
+    /// Folder of the spools.
     pub(super) folder: &'a Path,
     pub(super) cancel: &'a Cancel,
-    /// Memory of one sort, in bytes.
+    /// Memory for one sort, in bytes.
     pub(super) memory: usize,
 }
 
 impl<'a> SpoolContext<'a> {
-    /// Returns where and within which limits a source sorts.
+    /// Returns the folder and limits for the sorts of a source.
     pub(super) fn of_source(source: &SourceContext<'a>) -> Self {
         let (fs, folder, cancel) = (source.fs, source.scratch, source.handles.cancel);
         Self { fs, folder, cancel, memory: source.memory / 2 }
     }
 }
 
-/// Writes records in order.
+/// Writes records in order, each without the prefix that it shares with the previous one.
 pub(super) struct RecordWriter {
     out: SpoolWriter,
     path: PathBuf,
@@ -177,7 +177,7 @@ impl RecordWriter {
         self.out.check()
     }
 
-    /// Begins a range of records that can be read alone. Returns its offset.
+    /// Starts a range of records that can be read independently. Returns its offset.
     pub(super) fn begin_range(&mut self) -> u64 {
         self.before.clear();
         self.out.position()
@@ -197,12 +197,12 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Reads all records.
+    /// Returns a reader of all records.
     pub(super) fn open(&self) -> Outcome<RecordReader> {
         self.open_range(0, self.bytes)
     }
 
-    /// Reads the records of a range.
+    /// Returns a reader of the records in a range.
     pub(super) fn open_range(&self, offset: u64, bytes: u64) -> Outcome<RecordReader> {
         let file = Arc::new(open_read(&self.path)?);
         let chunk = READ_BYTES.min(usize::try_from(bytes).unwrap_or(READ_BYTES));
@@ -231,10 +231,10 @@ impl RecordReader {
     }
 }
 
-/// Receives texts with numbers, in order.
+/// Receives sorted texts and their numbers.
 type TakeEntry<'t, const N: usize> = &'t mut dyn FnMut(&[u8], [u64; N]) -> Outcome<()>;
 
-/// Sorts texts with numbers within a memory limit, on disk beyond it.
+/// Sorts texts with numbers in limited memory. Spills to disk beyond the limit.
 pub(super) struct RecordSorter<'a, const N: usize> {
     context: SpoolContext<'a>,
     name: &'static str,
@@ -244,7 +244,7 @@ pub(super) struct RecordSorter<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> RecordSorter<'a, N> {
-    /// Creates a sorter whose files begin with `name`.
+    /// Creates a sorter. The names of its files start with `name`.
     pub(super) fn new(context: SpoolContext<'a>, name: &'static str) -> Self {
         Self { context, name, sorter: Sorter::new(context.memory), spilled: None, runs: Vec::new() }
     }
@@ -267,12 +267,12 @@ impl<'a, const N: usize> RecordSorter<'a, N> {
         self.context.cancel.check()
     }
 
-    /// Returns where and within which limits it sorts.
+    /// Returns the folder and limits of the sorter.
     pub(super) fn context(&self) -> SpoolContext<'a> {
         self.context
     }
 
-    /// Removes what is on disk.
+    /// Removes the files of the sorter.
     pub(super) fn discard(self) -> Outcome<()> {
         match self.spilled {
             Some(_) => self.context.fs.remove_file(&self.context.folder.join(self.name)),
@@ -280,7 +280,7 @@ impl<'a, const N: usize> RecordSorter<'a, N> {
         }
     }
 
-    /// Passes on everything in order.
+    /// Passes all texts with their numbers to `take`, in sorted order.
     pub(super) fn for_each(mut self, take: TakeEntry<'_, N>) -> Outcome<()> {
         if self.spilled.is_none() {
             return self.sorter.sorted().try_for_each(|(text, numbers)| take(text, numbers));
@@ -311,7 +311,7 @@ impl<'a, const N: usize> RecordSorter<'a, N> {
     }
 }
 
-/// Returns the subject of a sample: where it is in the input, and its key.
+/// Returns the problem subject for a sample: its place in the input, and its key.
 pub(super) fn subject_of(sample: &Sample) -> Subject {
     let key = String::from_utf8_lossy(&sample.key);
     match sample.shard.is_empty() {

@@ -1,4 +1,4 @@
-//! Keys that occur more than once: finds them by an external sort, and applies what the plan says about them.
+//! Finds keys that occur more than once with an external sort, and applies the plan's rule for repeated keys.
 
 use super::list::{Listing, LINE};
 use super::record::{subject_of, ListedSample, RecordReader, RecordSorter, SpoolContext};
@@ -12,13 +12,14 @@ use std::path::PathBuf;
 const ACTIVITY: &str = "comparing the keys";
 /// Maximum number of repeated keys that are reported with their places.
 const MAX_LISTED: u64 = 1_000;
-/// Maximum number of first samples whose parts are remembered, in some 32 MB; of the others, each later sample is a problem.
+/// Maximum number of first samples whose part names are remembered, in about 32 MB. Every later sample of other keys is reported as a
+/// problem.
 const MAX_FIRST_SAMPLES: usize = 1 << 20;
 
 /// Receives samples in their order.
 pub(super) type TakeSample<'t> = &'t mut dyn FnMut(ListedSample) -> Outcome<()>;
 
-/// Passes on all samples in their order, after what the plan says about repeated keys.
+/// Passes all samples in order to `take` after applying the rule for repeated keys.
 pub(super) fn settle_keys<'a>(
     (plan, is_numbered): (&ShardPlan, bool),
     mut listing: Listing<'a>,
@@ -29,7 +30,7 @@ pub(super) fn settle_keys<'a>(
     let keys = std::mem::replace(&mut listing.keys, RecordSorter::new(context, "none"));
     let rule = plan.choice.repeated_keys;
     let mut samples = Samples { reader: listing.records.open()?, next: 0 };
-    // Samples whose keys are replaced by numbers need no other keys, except to bring parts together.
+    // If keys are replaced by numbers, repeated keys are harmless unless their parts must be merged.
     if is_numbered && rule != RepeatedKeys::Merge {
         return samples.pass_rest(take);
     }
@@ -46,7 +47,7 @@ pub(super) fn settle_keys<'a>(
     }
 }
 
-/// Samples of the spool, which are numbered.
+/// Reads the samples of the spool, and counts them.
 struct Samples {
     reader: RecordReader,
     next: u64,
@@ -72,15 +73,15 @@ impl Samples {
 }
 
 struct Repeats<'a> {
-    /// Samples whose key is repeated, by their numbers, with the number of the first of the key.
+    /// Numbers of the samples with a repeated key, each with the number of the first sample of the key.
     members: RecordSorter<'a, 1>,
     /// Number of repeated keys.
     keys: u64,
     /// Number of samples after the first of their key.
     later: u64,
-    /// Whether a key is in two inputs.
+    /// Whether a key occurs in two inputs.
     is_in_two_inputs: bool,
-    /// A key that is twice in one shard, if there is one.
+    /// A key that occurs twice in one shard, if any.
     in_one_shard: Option<String>,
     /// The first key that is repeated.
     example: Option<String>,
@@ -160,7 +161,7 @@ impl<'a> Repeats<'a> {
             .with_hint(hint)
     }
 
-    /// Puts the name of the shard before every key, and that of the input if two inputs share keys.
+    /// Prefixes every key with the name of its shard, and with the name of its input if two inputs share keys.
     fn prefix(self, plan: &ShardPlan, samples: &mut Samples, take: TakeSample<'_>) -> Outcome<()> {
         if let Some(key) = self.in_one_shard {
             let why = "the key occurs twice in one shard, so the name of the shard does not distinguish them";
@@ -189,7 +190,7 @@ impl<'a> Repeats<'a> {
     }
 }
 
-/// Returns a name of each input: its last component, with a number if an earlier one has the same.
+/// Returns a name for each input: its last path component, with a number if an earlier input has the same name.
 fn input_names(inputs: &[PathBuf]) -> Vec<String> {
     let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let own: Vec<String> = inputs.iter().map(name).collect();
@@ -204,8 +205,8 @@ fn input_names(inputs: &[PathBuf]) -> Vec<String> {
     names
 }
 
-/// Leaves out all samples of a key but its first one. That one of them has other parts than the first one is a problem: the parts of a sample
-/// that are not next to each other are several samples of its key.
+/// Omits all samples of a key but the first. Reports a problem if one of them has parts that the first one lacks, because separated parts
+/// of a sample become several samples with the same key.
 fn keep_first(
     members: RecordSorter<'_, 1>,
     samples: &mut Samples,
@@ -235,7 +236,7 @@ fn keep_first(
     samples.pass_rest(take)
 }
 
-/// Names of the parts of first samples. Most samples have the same names, which are kept once.
+/// Part names of first samples. Equal lists of names are stored once.
 #[derive(Default)]
 struct FirstParts {
     sets: HashMap<Vec<Vec<u8>>, u32>,
@@ -256,7 +257,7 @@ impl FirstParts {
         self.of_sample.insert(number, set);
     }
 
-    /// Returns a part of a later sample that the first one lacks, as far as the first one is known.
+    /// Returns a part of a later sample that the first sample lacks. If the first sample is not remembered, every part counts as lacking.
     fn lacking(&self, first: u64, later: &ListedSample) -> Option<String> {
         let known = self.of_sample.get(&first).and_then(|set| self.names.get(*set as usize));
         let is_lacking = |name: &Vec<u8>| known.is_none_or(|known| !known.contains(name));
@@ -265,7 +266,7 @@ impl FirstParts {
     }
 }
 
-/// Brings the parts of each key together at the place of its first sample.
+/// Merges the parts of each key into its first sample.
 fn merge(
     members: RecordSorter<'_, 1>,
     samples: &mut Samples,

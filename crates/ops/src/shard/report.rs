@@ -1,4 +1,4 @@
-//! The result of a run, or what it would be.
+//! The result or preview of a run.
 
 use super::choose::LeftOut;
 use super::examples::Examples;
@@ -15,15 +15,15 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Loaders deal shards to workers; a set with fewer is noted in a preview.
+/// Number of shards below which a preview has a note: loaders distribute shards among workers.
 const FEW_SHARDS: u64 = 16;
-/// Number of ranges of a histogram.
+/// Maximum number of ranges of a histogram.
 const RANGES: usize = 8;
 
 /// The shards of a split.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedSplit {
-    /// Its name; empty if there is only one.
+    /// Name of the split; empty if there is only one.
     pub name: String,
     /// Number of shards.
     pub shards: u64,
@@ -31,16 +31,16 @@ pub struct PlannedSplit {
     pub samples: u64,
 }
 
-/// A shard that is written.
+/// A shard that was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenShard {
-    /// Its path.
+    /// Path of the shard.
     pub path: PathBuf,
     /// Number of samples.
     pub samples: u64,
-    /// Size of the archive.
+    /// Size of the archive, in bytes.
     pub bytes: u64,
-    /// With `--checksums`: its SHA-256, in hexadecimal digits.
+    /// With `--checksums`: SHA-256 of the archive, in hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
@@ -48,7 +48,7 @@ pub struct WrittenShard {
 /// A set of new shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenSet {
-    /// Its folder.
+    /// Folder of the set.
     pub output: PathBuf,
     /// Number of shards.
     pub shards: u64,
@@ -56,7 +56,7 @@ pub struct WrittenSet {
     pub samples: u64,
     /// Number of parts.
     pub parts: u64,
-    /// Size of all shards.
+    /// Size of all shards, in bytes.
     pub bytes: u64,
     /// The splits, in order.
     pub splits: Vec<PlannedSplit>,
@@ -81,12 +81,12 @@ impl WrittenSet {
         written
     }
 
-    /// Returns its amounts in words.
+    /// Returns the number of samples, parts and shards in words.
     fn amount(&self) -> String {
         let (samples, parts, shards) =
             (count(self.samples, "sample"), count(self.parts, "part"), count(self.shards, "shard"));
         let amount = format!("{samples} ({parts}) to {shards} of {}", bytes(self.bytes));
-        // A form has samples to show before it has an output.
+        // A form previews samples before it has an output.
         match self.output.as_os_str().is_empty() {
             true => amount,
             false => format!("{amount} in {}", display_safe(&self.output.to_string_lossy())),
@@ -101,64 +101,64 @@ impl WrittenSet {
     }
 }
 
-/// Result of writing shards.
+/// The result of writing shards.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ShardReport {
     /// Folder of the set.
     pub output: PathBuf,
     /// Number of shards of all sets.
     pub shards: u64,
-    /// Number of samples of the set with the most; another set has parts of the same ones.
+    /// Number of samples of the set with the most samples. Other sets have other parts of the same samples.
     pub samples: u64,
     /// Number of parts of all sets.
     pub parts: u64,
-    /// Size of all shards.
+    /// Size of all shards, in bytes.
     pub bytes: u64,
     /// The splits of the first set, in order.
     pub splits: Vec<PlannedSplit>,
-    /// Every set.
+    /// All sets of new shards.
     #[serde(default)]
     pub sets: Vec<WrittenSet>,
     /// With `--text-to`: number of lines of text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
-    /// Samples that the plan leaves out.
+    /// Samples that the plan omits.
     pub left_out: LeftOut,
-    /// Chosen samples that `split.yaml` of the input excludes.
+    /// Number of chosen samples that `split.yaml` of the input excludes.
     #[serde(default)]
     pub kept_excluded: u64,
-    /// Every shard.
+    /// All shards that were written.
     pub files: Vec<WrittenShard>,
-    /// Shards that a stopped run had finished.
+    /// Number of shards that a stopped run had finished.
     pub resumed_shards: u64,
-    /// The same plan has already run, and nothing was written.
+    /// Whether the same plan has already run and nothing was written.
     pub nothing_to_do: bool,
     /// Hash of the inputs as they were listed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub listing: String,
-    /// Of a preview: free space at the output, unless it is in a store.
+    /// In a preview: free space at the output in bytes, unless it is in a store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_bytes: Option<u64>,
-    /// Of a preview: estimated time of the copy.
+    /// In a preview: estimated time of copying, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// Of a preview: what is read from stores and written to them.
+    /// In a preview: data that is read from stores and written to them.
     #[serde(skip)]
     pub stores: StoreEstimate,
-    /// Of a preview: some of the samples.
+    /// In a preview: examples of the samples.
     #[serde(skip)]
     pub examples: Examples,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
+    /// Number of problems and notes, by severity and kind.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
+    /// Wall-clock time of the run.
     #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds", skip_deserializing)]
     pub elapsed: Duration,
 }
 
 impl ShardReport {
-    /// Returns the amounts of a run, without findings.
+    /// Returns a report with the counts of a run, without problems and notes.
     pub(super) fn of(run: &PlannedRun, output: &Path) -> Self {
         let lines = run.lines.as_ref().map(|lines| lines.samples);
         let (left_out, kept_excluded) = (run.left_out, run.kept_excluded);
@@ -181,7 +181,7 @@ impl ShardReport {
         report
     }
 
-    /// Returns the amounts of a run that was planned only, with what listing took from stores, and examples of its samples.
+    /// Returns the report of a preview, with the traffic of listing and with examples of samples.
     pub(super) fn of_preview(run: PlannedRun, output: &Path, listed: Traffic) -> Self {
         let report = Self::of(&run, output);
         let stored = run.sets.iter().map(|set| set.planned.stored).fold(StoredContent::default(), StoredContent::merge);
@@ -194,7 +194,7 @@ impl ShardReport {
         Self { examples, stores: stores.with_input(stored, listed), ..report }
     }
 
-    /// Takes over what was found.
+    /// Copies the problems and notes of the run.
     pub(super) fn take_findings(&mut self, context: &TaskContext) {
         self.problems = context.problems.to_vec();
         self.counts = context.problems.counts();
@@ -245,18 +245,19 @@ impl ShardReport {
     }
 }
 
-/// A range of values, and how many are in it.
+/// A range of values, and the number of values in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueRange {
-    /// The least value.
+    /// The smallest value.
     pub from: u64,
-    /// The greatest value.
+    /// The largest value.
     pub to: u64,
     /// Number of values.
     pub count: u64,
 }
 
-/// Divides values into at most eight ranges of the same width, each from its least to its greatest value; those without a value are left out.
+/// Divides values into at most eight ranges of equal width. Each result spans from the smallest to the largest value in the range; empty
+/// ranges are omitted.
 pub fn ranges_of(values: impl Iterator<Item = u64> + Clone) -> Vec<ValueRange> {
     let (Some(least), Some(most)) = (values.clone().min(), values.clone().max()) else { return Vec::new() };
     let width = ((most - least) / RANGES as u64 + 1).max(1);
@@ -272,12 +273,12 @@ pub fn ranges_of(values: impl Iterator<Item = u64> + Clone) -> Vec<ValueRange> {
     ranges.into_iter().flatten().collect()
 }
 
-/// Returns a table of how many shards are in each range of values.
+/// Returns a table with the number of shards in each range of values.
 fn histogram(title: &str, values: impl Iterator<Item = u64> + Clone, shown: impl Fn(u64) -> String) -> Vec<ReportLine> {
     let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Right), ("", Align::Right)]);
     for range in ranges_of(values) {
         let (from, to) = (shown(range.from), shown(range.to));
-        // If all values are equal, there is no range.
+        // If all values of a range are equal, only one is shown.
         let (to_word, to) = if from == to { Default::default() } else { ("to".to_owned(), to) };
         table.row([from, to_word, to, count(range.count, "shard")]);
     }
@@ -303,7 +304,7 @@ impl Report for ShardReport {
             lines.extend(splits);
         };
         if let Some(number) = self.lines {
-            // These lines replace those about the output.
+            // These lines replace the lines about the output.
             push(format!("{} to {}", count(number, "line"), display_safe(&self.output.to_string_lossy())), Vec::new());
         }
         self.sets.iter().for_each(|set| push(set.amount(), set.split_lines().collect()));

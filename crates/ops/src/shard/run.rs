@@ -1,4 +1,4 @@
-//! Runs a plan: from the inputs to the prepared set.
+//! Runs a plan, from listing the inputs to the prepared set.
 
 use super::gather::OpenInputs;
 use super::layout::OutputLayout;
@@ -36,14 +36,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const ACTIVITY: &str = "writing shards";
-/// How often a listing is checked for its end.
+/// Interval at which a listing is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Number of shards above which file systems and stores become slow.
 const MANY_SHARDS: usize = 10_000;
-/// Bytes of spools and tables that a sample needs, for the estimate of the space.
+/// Estimated size of the spools and tables for one sample, in bytes.
 const SAMPLE_BYTES: u64 = 400;
 
-/// Reports what a run would write. Reads no content.
+/// Returns the preview of a run. Reads no content.
 pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
     fetch_listing(plan);
     if plan.output.is_none() && plan.apart.text_to.is_none() {
@@ -76,7 +76,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
     Ok(report)
 }
 
-/// Reports the samples of a plan that has no output yet, as if they became one set.
+/// Returns the preview of a plan without an output, as if all samples became one set.
 fn preview_samples(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
     let layout = OutputLayout::without_output(plan)?;
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
@@ -88,7 +88,7 @@ fn preview_samples(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardRepo
     Ok(report)
 }
 
-/// Notes names of files that the rule of keys may cut too early.
+/// Reports a note on file names that the key rule may divide too early.
 fn note_cut_names(context: &TaskContext, plan: &ShardPlan, run: &PlannedRun) -> Outcome<()> {
     let has_files = run.inputs.iter().any(|input| input.kind == InputKind::Files);
     let (Some(input), true) = (plan.inputs.first(), has_files && plan.key_rule == KeyRule::FirstDot) else {
@@ -99,7 +99,7 @@ fn note_cut_names(context: &TaskContext, plan: &ShardPlan, run: &PlannedRun) -> 
     note.map_or(Ok(()), |note| context.problems.report(note))
 }
 
-/// Writes the shards of a plan and prepares them. Nothing is visible before the end.
+/// Writes the shards of a plan and prepares them. Publishes nothing before all shards are written.
 pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
     fetch_listing(plan);
     let layout = OutputLayout::of(plan)?;
@@ -126,7 +126,7 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
     result
 }
 
-/// Lists the inputs and outputs that are in stores, all at once.
+/// Lists the inputs and outputs that are in stores, in parallel.
 fn fetch_listing(plan: &ShardPlan) {
     let places: Vec<&PathBuf> = plan.inputs.iter().chain(&plan.output).chain(&plan.apart.media_to).collect();
     let look = |place: &&PathBuf| {
@@ -134,23 +134,23 @@ fn fetch_listing(plan: &ShardPlan) {
         Ok(())
     };
     if places.iter().any(|place| is_remote(place)) {
-        // What could not be listed is requested later.
+        // A failed listing is requested again when it is needed.
         let _ = for_each_at_once(&places, look, || ());
     }
 }
 
-/// Whether nothing is left to do at an output whose shards are in place.
+/// Whether a run with published shards has nothing left to do.
 fn is_complete(layout: &OutputLayout) -> bool {
     let is_prepared = publish::are_prepared(layout);
-    // What is left of a run that was killed at its very end is removed by the next one.
+    // Files of a run that was killed just before its end are removed by the next run.
     let is_left = files::exists(layout.run_folder.journal()) || files::exists(layout.run_folder.work_folder());
     is_prepared && !is_left && !DatasetLock::is_left(&layout.run_folder)
 }
 
-/// Whether the inputs are not what they were when the same plan ran: for `--append`, there is more to add.
+/// Whether the inputs have changed since the same plan ran, so that `--append` has more samples to add.
 ///
 /// # Errors
-/// The output has to be another one then.
+/// The inputs have changed and the plan has no `--append`, so it needs another output.
 fn has_other_inputs(context: &TaskContext, plan: &ShardPlan, layout: &OutputLayout) -> Outcome<bool> {
     let before = report_before::<ShardReport>(&layout.run_folder, ShardPlan::MAX_RECORD_BYTES)?;
     let Some(before) = before.map(|report| report.listing).filter(|listing| !listing.is_empty()) else {
@@ -161,7 +161,7 @@ fn has_other_inputs(context: &TaskContext, plan: &ShardPlan, layout: &OutputLayo
         let scratch = Scratch::create(scratch.as_deref())?;
         listing_hash(inner, &OutputLayout::of(&plan)?, scratch.path())
     };
-    // What it finds was reported by the run before.
+    // The previous run has already reported the problems of the listing.
     let task = Task::start("listing", context.options.clone(), Arc::clone(&context.fs), list)?;
     while !task.ends_within(POLL_INTERVAL) {
         if context.cancel.is_cancelled() {
@@ -176,7 +176,7 @@ fn has_other_inputs(context: &TaskContext, plan: &ShardPlan, layout: &OutputLayo
     }
 }
 
-/// Returns the report of a run that has nothing to do, after reporting again what the earlier one found.
+/// Returns the report of a run that has nothing to do, and reports the findings of the previous run again.
 fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport> {
     context.log("nothing to do: the same plan has run");
     report_earlier::<ShardPlan>(&layout.run_folder, layout.plan.inputs.iter().map(PathBuf::as_path), context)?;
@@ -192,10 +192,10 @@ fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport>
     Ok(report)
 }
 
-/// Runs a plan under the lock. `has_other_inputs` says whether the same plan has run for the inputs as they were.
+/// Runs a plan while holding the lock. `has_other_inputs` is set if the same plan has already run with different inputs.
 fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bool) -> Outcome<ShardReport> {
     let (fs, own) = (&*context.fs, &layout.run_folder);
-    // Another run may have finished in the meantime.
+    // Another run may have finished before this run acquired the lock.
     let look = || fetch_listing(&layout.plan);
     let lock = DatasetLock::acquire_and_check(fs, own, context.options.break_lock, &look)?;
     recover(fs, layout.root(), own)?;
@@ -212,20 +212,20 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
         remove_work(fs, own)?;
     }
     if publish::index_earlier(context, layout)? {
-        // The stopped run cannot be resumed any longer.
+        // The stopped run can no longer be resumed.
         remove_work(fs, own)?;
     }
     check_running(&layout.plan, own)?;
     let result = write_and_publish(context, layout, &lock);
     let is_over = match &result {
         Ok(_) => true,
-        // Of inputs that changed, the finished shards are kept.
+        // Keeps finished shards if inputs have changed during the run.
         Err(failure) if failure.kind == Some(ProblemKind::ChangedDuringScan) => false,
         Err(failure) if matches!(failure.class, ExitClass::Data | ExitClass::Usage) => true,
         Err(failure) => !failure.is_cancelled() && Journal::count_finished(&own.journal(), &layout.hash())? == 0,
     };
     if is_over {
-        // What a finished run has sent is in place; the shards of a killed one may have been others.
+        // A finished run has no pending uploads, but a killed run may have uploaded other shards.
         if let Err(error) = remove_work(fs, own) {
             context.log(format!("cleaning up: {error}"));
         }
@@ -244,7 +244,7 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     let journal = Journal::open(fs, &own.journal(), &layout.hash())?;
     let run = plan_shards(context, layout, &scratch, Purpose::Writing)?;
     warn_of_number(context, &run)?;
-    // What is found is reported by the preparation.
+    // The preparation itself reports the returned problems.
     publish::check_preparation(&layout.plan, &run)?;
     let mut report = ShardReport { listing: run.hash()?, ..ShardReport::of(&run, &layout.output) };
     let inputs = OpenInputs::new(&run.files);
@@ -300,7 +300,7 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     Ok(report)
 }
 
-/// Checks that the lock is still held and that no input has changed, and finds out what there is at the output, all at once.
+/// Checks that the lock is still held and that no input has changed, and lists the output, all in parallel.
 fn check_before_publishing(
     context: &TaskContext,
     layout: &OutputLayout,
@@ -356,7 +356,7 @@ fn check_space(layout: &OutputLayout, missing: u64, samples: u64) -> Outcome<()>
         .with_hint("free some space, or name another folder"))
 }
 
-/// Returns why the free space is not enough for these bytes of archives and the tables of their samples; `None` if it is.
+/// Returns the reason why the free space is too small for the archives and the tables of their samples; `None` if it is sufficient.
 fn missing_space(archive_bytes: u64, samples: u64, free: u64) -> Option<String> {
     let needed = archive_bytes.saturating_add(samples.saturating_mul(SAMPLE_BYTES));
     (needed > free).then(|| format!("{} are needed, and {} are free", bytes(needed), bytes(free)))

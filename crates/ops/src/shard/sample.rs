@@ -1,6 +1,6 @@
-//! Samples of the inputs, before a byte of a part is copied: what sources list, and what everything after them works on.
+//! Samples of the inputs before their bytes are copied: the output of sources, and the input of all later steps.
 //!
-//! A source reads names, sizes and manifests only. Where the bytes of a part are is its [`Origin`].
+//! Sources read only names, sizes and manifests. The location of a part's bytes is its [`Origin`].
 
 use super::keeper::ReadKeeper;
 use gristmill_core::{FileStamp, Handles, Outcome, RunOptions, ShardPlan};
@@ -10,18 +10,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::Arc;
 
-/// Number of a file that many parts are in; see [`SampleSink::add_file`].
+/// Number of a file that contains many parts; see [`SampleSink::add_file`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceFile(pub u32);
 
-/// Where the bytes of a part are.
+/// Location of the bytes of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A whole file.
     File {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// Its size, time and inode when it was listed: it must be the same when it is copied.
+        /// Size, modification time and inode when the file was listed. They must be the same when it is copied.
         stamp: FileStamp,
     },
     /// A byte range of a file that contains many parts, such as a shard.
@@ -31,19 +31,19 @@ pub enum Origin {
         /// Offset of the first byte.
         offset: u64,
     },
-    /// An entry of a tar that is stored with a map of its holes.
+    /// An entry of a tar archive that is stored as a sparse file.
     Sparse {
-        /// The tar.
+        /// The archive.
         file: SourceFile,
-        /// Offset of its first header.
+        /// Offset of the first header of the entry.
         offset: u64,
     },
-    /// Bytes that the source made, such as the text of a row.
+    /// Bytes produced by the source, such as the text of a row.
     Bytes(Vec<u8>),
 }
 
 impl Origin {
-    /// Returns the file that many parts are in.
+    /// Returns the file that contains this and other parts; `None` if the part has a file of its own or is in memory.
     pub fn file(&self) -> Option<SourceFile> {
         match self {
             Self::Range { file, .. } | Self::Sparse { file, .. } => Some(*file),
@@ -51,7 +51,7 @@ impl Origin {
         }
     }
 
-    /// Sets the file that many parts are in, where there is one.
+    /// Sets the file that contains this and other parts. Does nothing for other origins.
     pub fn set_file(&mut self, number: SourceFile) {
         if let Self::Range { file, .. } | Self::Sparse { file, .. } = self {
             *file = number;
@@ -59,64 +59,64 @@ impl Origin {
     }
 }
 
-/// A part of a sample to be written.
+/// A part of a sample that will be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Everything after the dot that ends the key; may be empty, and need not be UTF-8.
+    /// The text after the dot that ends the key; may be empty, and may not be valid UTF-8.
     pub name: Vec<u8>,
     /// Length in bytes.
     pub bytes: u64,
-    /// Where its bytes are.
+    /// Location of the bytes.
     pub origin: Origin,
 }
 
 impl Part {
-    /// Whether it is media by its last extension.
+    /// Whether the last extension of the name is a media type.
     pub fn is_media(&self) -> bool {
         std::str::from_utf8(&self.name).is_ok_and(is_media)
     }
 }
 
-/// Whether parts of this name are media by its last extension.
+/// Whether the last extension of a part name is a media type.
 pub fn is_media(name: &str) -> bool {
     type_by_extension(&format!("x.{name}")).is_some()
 }
 
-/// A sample to be written.
+/// A sample that will be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Its key; need not be UTF-8 if it comes from a shard.
+    /// The key. Keys from shards may not be valid UTF-8.
     pub key: Vec<u8>,
-    /// The split it belongs to, where the input decides that.
+    /// The split of the sample, if the input defines splits.
     pub split: Option<String>,
-    /// Name of the shard it comes from, below the input; empty for files and rows.
+    /// Name of the source shard, relative to the input; empty for files and rows.
     pub shard: String,
-    /// Its parts, in the order of the input. Of each name there is one.
+    /// The parts, in the order of the input. Part names are unique.
     pub parts: Vec<Part>,
-    /// Whether `split.yaml` of the input excludes it. Used for counting only.
+    /// Whether `split.yaml` of the input excludes the sample. Used only for counting.
     pub is_excluded: bool,
 }
 
-/// Where the row of a sample is.
+/// Location of the row of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceRow {
-    /// The file.
+    /// Path of the file.
     pub file: Arc<str>,
-    /// What a row is called there, such as `line`.
+    /// The noun for a row of the file, such as `line`.
     pub item: &'static str,
-    /// Number of the row in the file, as messages have it.
+    /// Number of the row in the file, as messages show it.
     pub number: u64,
 }
 
-/// Receives what a source lists, in its order.
+/// Receives the samples of a source, in order.
 pub trait SampleSink {
-    /// Registers a file that parts are in. Its number is valid for this sink.
+    /// Registers a file that contains parts. The returned number is valid only for this sink.
     fn add_file(&mut self, path: &Path, stamp: FileStamp) -> Outcome<SourceFile>;
-    /// Registers a copy that was unpacked of a file; the run depends on that file.
+    /// Registers a decompressed copy of `original`. Changes are detected in the original file.
     fn add_unpacked(&mut self, path: &Path, stamp: FileStamp, _original: (&Path, FileStamp)) -> Outcome<SourceFile> {
         self.add_file(path, stamp)
     }
-    /// Names the row that the next sample is from.
+    /// Sets the row of the next sample.
     fn set_row(&mut self, _row: SourceRow) {}
     /// Adds a sample.
     fn add_sample(&mut self, sample: Sample) -> Outcome<()>;
@@ -124,7 +124,7 @@ pub trait SampleSink {
     fn count_excluded(&mut self, samples: u64);
 }
 
-/// What a source needs besides the plan.
+/// The plan and resources for a source.
 pub struct SourceContext<'a> {
     /// The plan.
     pub plan: &'a ShardPlan,
@@ -132,14 +132,14 @@ pub struct SourceContext<'a> {
     pub handles: Handles<'a>,
     /// Writes files in `scratch`.
     pub fs: &'a dyn Fs,
-    /// Folder for sorting.
+    /// Folder for temporary files.
     pub scratch: &'a Path,
     /// Memory that a source may use, in bytes.
     pub memory: usize,
-    /// Threads that a source may use, and what it does about damage.
+    /// Maximum number of threads, and how damage is handled.
     pub options: &'a RunOptions,
-    /// Keeps what is read of files in stores; `None` if nothing is read again.
+    /// Cache for data of files in stores; `None` if no data is read again.
     pub keeper: Option<&'a ReadKeeper>,
-    /// Number of the next row: it goes on from one input to the next, so that rows without a key differ.
+    /// Number of the next row, counted across inputs so that rows without a key get different keys.
     pub next_row: &'a AtomicU64,
 }

@@ -1,4 +1,4 @@
-//! Assigns samples to the sets that are written: one set of all parts, or one of the media and one of the rest.
+//! Assigns samples to the sets that are written: one set of all parts, or one set of the media and one of the other parts.
 
 use super::divide::{Divider, PlannedShards};
 use super::lines::{LineList, PlannedLines};
@@ -7,7 +7,7 @@ use super::sample::Part;
 use gristmill_core::Outcome;
 use std::collections::BTreeMap;
 
-/// The parts that a set takes.
+/// The parts that a set gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PartKind {
     All,
@@ -31,7 +31,7 @@ pub(super) type SplitCounts = Vec<BTreeMap<String, u64>>;
 /// All sets of a run.
 pub(super) struct SetWriters<'a> {
     sets: Vec<(PartKind, Divider<'a>)>,
-    /// Samples that become lines of text.
+    /// Samples that become text lines.
     lines: Option<LineList>,
     record: Vec<u8>,
 }
@@ -41,7 +41,7 @@ impl<'a> SetWriters<'a> {
         Self { sets, lines, record: Vec::new() }
     }
 
-    /// Counts a sample for the sets that have parts of it.
+    /// Counts a sample for each set that gets parts of it.
     pub(super) fn count(&self, split: &str, listed: &ListedSample, counts: &mut SplitCounts) {
         counts.resize_with(self.sets.len(), BTreeMap::new);
         for ((kind, _), counts) in self.sets.iter().zip(counts) {

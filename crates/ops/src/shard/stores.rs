@@ -1,4 +1,4 @@
-//! Estimates the requests to stores of a run, and the bytes that they move, for a preview.
+//! Estimates the requests of a run to stores and the amount of data, for a preview.
 
 use super::list::InputFile;
 use super::sample::{Origin, Part};
@@ -7,25 +7,25 @@ use gristmill_core::text::{bytes, count, grouped};
 use gristmill_storage::location::is_remote;
 use gristmill_storage::traffic::Traffic;
 
-/// Bytes of content that one request reads, as measured.
+/// Measured number of content bytes per read request.
 const READ_BYTES: u64 = 4 << 20;
-/// Requests that write a shard with its index, and the bytes of each further one, as measured.
+/// Measured number of requests for writing a shard and its index, and the bytes per additional request.
 const SHARD_REQUESTS: u64 = 5;
 const WRITE_BYTES: u64 = 12 << 20;
-/// Requests of a run besides its shards: lock, plan, report, metadata and questions.
+/// Number of requests of a run that do not depend on shards: lock, plan, report, metadata and lookups.
 const RUN_REQUESTS: u64 = 25;
 
-/// Content that is in stores.
+/// Amount of content in stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StoredContent {
-    /// Files that are parts.
+    /// Number of parts that are files.
     files: u64,
     /// Bytes of all parts.
     bytes: u64,
 }
 
 impl StoredContent {
-    /// Counts a part, if it is in a store.
+    /// Counts a part if it is in a store.
     pub(super) fn add(&mut self, part: &Part, inputs: &[InputFile]) {
         let (path, files) = match &part.origin {
             Origin::File { path, .. } => (Some(path), 1),
@@ -46,14 +46,14 @@ impl StoredContent {
     }
 }
 
-/// Requests and the bytes that they move.
+/// Number of requests and transferred bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Amount {
     requests: u64,
     bytes: u64,
 }
 
-/// What a run reads from stores and writes to them.
+/// Data that a run reads from stores and writes to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreEstimate {
     read: Amount,
@@ -61,14 +61,14 @@ pub struct StoreEstimate {
 }
 
 impl StoreEstimate {
-    /// Adds what is read: what listing the samples took, which a run does again, and content that listing has not read.
+    /// Adds the reads: those of listing the samples, which the run repeats, and those of content that listing has not read.
     pub(super) fn with_input(self, content: StoredContent, listed: Traffic) -> Self {
         let rest = if listed.received < content.bytes { content } else { StoredContent::default() };
         let requests = listed.begun + rest.files + if rest.files > 0 { 0 } else { rest.bytes.div_ceil(READ_BYTES) };
         Self { read: Amount { requests, bytes: listed.received.saturating_add(rest.bytes) }, ..self }
     }
 
-    /// Adds the shards that are written, given by their sizes.
+    /// Adds the written shards, given by their sizes in bytes.
     pub(super) fn with_output(self, shards: impl Iterator<Item = u64>) -> Self {
         let mut written = Amount { requests: RUN_REQUESTS, bytes: 0 };
         for shard in shards {
@@ -89,7 +89,7 @@ impl StoreEstimate {
     }
 }
 
-/// Returns a number of requests with two digits.
+/// Rounds a number of requests up to two digits.
 fn rounded_requests(requests: u64) -> String {
     let unit = 10_u64.pow(requests.max(1).ilog10().saturating_sub(1));
     let rounded = requests.div_ceil(unit) * unit;
@@ -107,7 +107,7 @@ mod tests {
         Traffic { begun, received, ..Traffic::default() }
     }
 
-    /// The figures of runs on a store.
+    /// Expects the measured numbers of actual runs.
     #[test]
     fn estimates_are_near_what_runs_take() {
         let content = |bytes| StoredContent { files: 0, bytes };

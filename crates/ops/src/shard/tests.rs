@@ -1,4 +1,4 @@
-//! A run that stops at any operation of the file system leaves what the next one finishes.
+//! A run that is stopped at any file operation leaves a state from which the next run finishes.
 
 use super::{run_shard, ShardReport};
 use crate::job::task::Task;
@@ -31,12 +31,12 @@ fn plan(case: &str, output: &Path) -> ShardPlan {
 }
 
 fn run(plan: ShardPlan, fs: Arc<dyn Fs>) -> Outcome<ShardReport> {
-    // The lock in a store is held by this process after a fault.
+    // After a fault, this process still holds the lock in the store.
     let options = RunOptions { threads: 2, break_lock: true, ..RunOptions::default() };
     Task::start("shard", options, fs, move |context| run_shard(context, &plan))?.wait()
 }
 
-/// Returns what readers see.
+/// Returns the files that readers see.
 fn visible(output: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in Walk::new(output).into_iter().map(Result::unwrap).filter(|entry| entry.kind().is_file()) {
@@ -48,7 +48,7 @@ fn visible(output: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Returns the uploads of a folder in a store that are neither completed nor ended.
+/// Returns the uploads to a folder in a store that are neither completed nor aborted.
 fn uploads(output: &Path) -> Vec<UnfinishedUpload> {
     let Some(url) = RemoteUrl::parse(output) else { return Vec::new() };
     store_of(&url).unwrap().uploads(&url).unwrap().unwrap()
@@ -65,7 +65,7 @@ fn a_kill_at_any_operation_leaves_no_upload_in_a_store() {
     kill_at_operations(Path::new("mem://shard-kills"));
 }
 
-/// Kills runs with an output in a folder or in a store.
+/// Stops runs at each file operation, with an output in a folder or in a store.
 fn kill_at_operations(root: &Path) {
     let counting = Arc::new(FaultFs::new(Fault::Nothing));
     let fs: Arc<dyn Fs> = Arc::clone(&counting) as Arc<dyn Fs>;
@@ -137,7 +137,7 @@ fn an_append_that_is_killed_at_any_operation_leaves_the_old_set_or_the_new_one()
         new_to: Some("train".to_owned()),
         ..plan("reshard_count", output)
     };
-    // What loaders find the shards by.
+    // The files by which loaders find the shards.
     let listed = |output: &Path| {
         let file = |name: &str| gristmill_storage::files::read(output.join(".nv-meta").join(name)).ok();
         [file(".info.json"), file("split.yaml")]
@@ -147,7 +147,7 @@ fn an_append_that_is_killed_at_any_operation_leaves_the_old_set_or_the_new_one()
     let old = listed(&first);
     let counting = Arc::new(FaultFs::new(Fault::Nothing));
     run(added(&first), Arc::clone(&counting) as Arc<dyn Fs>).unwrap();
-    // Copies of replaced files have the time in their names.
+    // Names of copies of replaced files contain the time.
     let shards = |output: &Path| {
         let files = visible(output).into_iter();
         files.filter(|(name, _)| name.ends_with(".tar") || name.ends_with(".idx")).collect::<Vec<_>>()
@@ -163,7 +163,7 @@ fn an_append_that_is_killed_at_any_operation_leaves_the_old_set_or_the_new_one()
         match listed(&output) {
             now if now == old => before += 1,
             now if now == new => after += 1,
-            // Between two renames of a publication, no loader starts.
+            // No loader starts between two renames of a publication.
             [info, _] => assert!(info.is_none() && stopped.is_err(), "{fault:?}: something is half-made"),
         }
         run(added(&output), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("{fault:?}: {failure}"));
@@ -212,7 +212,7 @@ fn a_lock_that_a_kill_at_the_very_end_has_left_is_removed_by_the_next_run() {
     assert_eq!(places.map(exists), [false; 2]);
 }
 
-/// Writes samples as loose files, or as one shard. The content is of this letter.
+/// Writes samples as loose files or as one shard. All content consists of this letter.
 fn write_input(input: &Path, is_shard: bool, letter: char) {
     let content = letter.to_string().repeat(600);
     let mut tar = tar::Builder::new(Vec::new());

@@ -1,4 +1,4 @@
-//! Writes shards, a unit each: the archive, and at the same time the spool that its index is built from.
+//! Writes shards, one per unit: the archive, and at the same time the spool for its index.
 
 use super::divide::{entry_name, PlannedShard};
 use super::gather::{GatherMemory, Gatherer, OpenInputs};
@@ -25,17 +25,17 @@ use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Share of the memory that sorts of keys use while shards are written.
+/// Divisor of the memory limit that gives the memory for sorting keys while shards are written, and the minimum in bytes.
 const KEY_SHARE: u64 = 8;
 const MIN_KEY_MEMORY: u64 = 64 << 10;
 
-/// End of the name of a record of a shard that was sent.
+/// Suffix of the record of an uploaded shard.
 const RECORD_END: &str = ".upload";
-/// Share of the memory for what is sent, and bytes that a shard needs of it.
+/// Divisor of the memory limit that gives the memory for uploads, and the memory that one shard needs for its upload in bytes.
 const UPLOAD_SHARE: u64 = 2;
 const MIN_UPLOAD_MEMORY: u64 = 32 << 20;
 
-/// Where the unfinished shards of a set are.
+/// The folders for unfinished shards of a set.
 pub(super) struct WorkFolders {
     set: PathBuf,
     shards: PathBuf,
@@ -43,7 +43,7 @@ pub(super) struct WorkFolders {
 }
 
 impl WorkFolders {
-    /// Returns the folders of a set, by its number.
+    /// Returns the folders of the set with this number.
     pub(super) fn of(work: &Path, number: usize) -> Self {
         let set = work.join(format!("set-{number}"));
         Self { shards: set.join("shards"), spools: set.join("spools"), set }
@@ -59,13 +59,13 @@ impl WorkFolders {
         self.shards.join(number.to_string())
     }
 
-    /// Returns the path of the record of a shard that is in its store before it is published.
+    /// Returns the path of the record of a shard that was uploaded but is not published yet.
     pub(super) fn record(&self, number: usize) -> PathBuf {
         self.shards.join(format!("{number}{RECORD_END}"))
     }
 }
 
-/// Removes the work of a run that does not go on, with what it has sent to stores.
+/// Removes the work files of a run that will not be resumed, and aborts its uploads to stores.
 pub(super) fn remove_work(fs: &dyn Fs, own: &RunFolder) -> Outcome<()> {
     let mut records = Vec::new();
     for number in 0.. {
@@ -81,7 +81,7 @@ pub(super) fn remove_work(fs: &dyn Fs, own: &RunFolder) -> Outcome<()> {
     own.remove_work(fs)
 }
 
-/// A run that writes shards.
+/// Writes the shards of a run.
 pub(super) struct ShardWriter<'a> {
     pub(super) context: &'a TaskContext,
     pub(super) inputs: &'a OpenInputs<'a>,
@@ -90,13 +90,13 @@ pub(super) struct ShardWriter<'a> {
     pub(super) threads: usize,
     /// Folder for unfinished shards.
     pub(super) work_folder: PathBuf,
-    /// Memory of finished shards, for the next ones.
+    /// Buffers of finished shards, reused for the next ones.
     pub(super) spare: Mutex<Vec<GatherMemory>>,
-    /// Whether shards are sent while they are written, where a store can do that.
+    /// Whether shards are uploaded while they are written, if the store supports it.
     pub(super) is_sending: bool,
 }
 
-/// A written shard: the spool of its index, and its checksum if the plan requests one.
+/// A written shard: its index spool, and its checksum if requested.
 #[derive(Serialize, Deserialize)]
 pub(super) struct FinishedShard {
     pub(super) spool: SpooledShard,
@@ -110,14 +110,14 @@ struct OpenSet<'a> {
     output: &'a Path,
     records: &'a Records,
     number: usize,
-    /// Shards that are written at once, and the memory in bytes for what is sent of each.
+    /// Number of shards that are written at the same time, and the memory for the upload of each in bytes.
     threads: usize,
     upload_memory: u64,
 }
 
 impl ShardWriter<'_> {
-    /// Writes the shards of a set that a stopped run has not finished. Returns all shards, and the number of those that were finished
-    /// before.
+    /// Writes the shards of a set that a stopped run has not finished. Returns all shards, and the number of those that were already
+    /// finished.
     pub(super) fn write_set(&self, number: usize, set: &PlannedSet) -> Outcome<(Vec<FinishedShard>, u64)> {
         let context = self.context;
         let open = self.open_set(number, set);
@@ -140,7 +140,7 @@ impl ShardWriter<'_> {
     fn open_set<'s>(&self, number: usize, set: &'s PlannedSet) -> OpenSet<'s> {
         let memory = self.context.options.memory_bytes / UPLOAD_SHARE;
         let sent = set.planned.shards.iter().filter(|shard| self.is_sent(&set.output, shard));
-        // No more of a shard is in memory than it has.
+        // An upload needs at most as much memory as the shard has bytes.
         let needed = sent.map(|shard| shard.archive_bytes).max().map_or(1, |bytes| bytes.clamp(1, MIN_UPLOAD_MEMORY));
         let threads = self.threads.min(usize::try_from(memory / needed).unwrap_or(usize::MAX)).max(1);
         let at_once = threads.min(set.planned.shards.len()).max(1);
@@ -154,13 +154,13 @@ impl ShardWriter<'_> {
         }
     }
 
-    /// Whether a shard is sent while it is written.
+    /// Whether a shard is uploaded while it is written.
     fn is_sent(&self, output: &Path, shard: &PlannedShard) -> bool {
         let memory = (self.context.options.memory_bytes / UPLOAD_SHARE).max(MIN_UPLOAD_MEMORY);
         self.is_sending && staged::can_stage(&output.join(&shard.name), shard.archive_bytes, memory)
     }
 
-    /// Returns the bytes of the shards that are not written yet, and are written to this machine.
+    /// Returns the total size of the unfinished shards that are written to local disks.
     pub(super) fn missing_bytes(&self, sets: &[PlannedSet]) -> u64 {
         let missing = |(number, set): (usize, &PlannedSet)| {
             let folders = WorkFolders::of(&self.work_folder, number);
@@ -184,12 +184,12 @@ impl ShardWriter<'_> {
         format!("{}/{}", set.number, shard.name)
     }
 
-    /// Returns the state of a shard as the journal records it.
+    /// Returns the stamp that the journal records for a shard.
     fn state(shard: &PlannedShard) -> FileStamp {
         FileStamp { bytes: shard.archive_bytes, modified_ns: 0, inode: shard.hash }
     }
 
-    /// Returns a shard that a stopped run has finished, if its files are unchanged.
+    /// Returns a shard that a stopped run has finished, if its files have not changed.
     fn finished(&self, set: &OpenSet<'_>, number: usize, shard: &PlannedShard) -> Outcome<Option<FinishedShard>> {
         let Some(done) = self.journal.finished(&Self::unit(set, shard), &Self::state(shard)) else { return Ok(None) };
         let Ok(finished) = serde_json::from_str::<FinishedShard>(&done.notes) else { return Ok(None) };
@@ -215,7 +215,7 @@ impl ShardWriter<'_> {
     fn write(&self, set: &OpenSet<'_>, number: usize, shard: &PlannedShard) -> Outcome<FinishedShard> {
         let fs = &*self.context.fs;
         let (path, record) = (set.folders.shard(number), set.folders.record(number));
-        // A shard that a killed run left.
+        // Removes the unfinished shard of a killed run.
         fs.remove_file(&path)?;
         staged::discard(&record);
         fs.remove_file(&record)?;
@@ -250,7 +250,7 @@ impl ShardWriter<'_> {
         Ok(FinishedShard { spool: sink.finish(scan)?, sha256 })
     }
 
-    /// Begins to fetch the files in a store whose content is in a shard.
+    /// Starts to fetch the files in a store from which a shard gets its content.
     fn read_files_ahead(&self, set: &OpenSet<'_>, shard: &PlannedShard) -> Outcome<Option<FilesAhead>> {
         if !self.plan.inputs.iter().any(|input| is_remote(input)) {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Commands on a folder and on its copy in a store: everything below the two is the same afterwards.
+//! Runs commands on a folder and on its copy in a store, and compares all files afterwards.
 
 use super::{assert_same, copy, files, golden, options, pack, pack_plan, text};
 use crate::job::metadataset;
@@ -11,7 +11,7 @@ use gristmill_storage::memory_store::put;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Copies an input into a folder and into the store, below `data`; runs something on both, and compares all files.
+/// Copies an input to the subfolder `data` of a folder and of the store, calls `run` for both, and compares all files.
 fn compare_trees(what: &str, input: &Path, run: impl Fn(&Path)) -> BTreeMap<String, Vec<u8>> {
     let (dir, store) = (tempfile::tempdir().unwrap(), PathBuf::from(format!("mem://trees/{what}")));
     copy_local(input, &dir.path().join("data"));
@@ -35,7 +35,7 @@ fn copy_local(from: &Path, to: &Path) {
     }
 }
 
-/// Runs a command with these inputs and flags, `NAME` or `NAME=VALUE`; `@` is the root.
+/// Runs a command with these inputs and flags (`NAME` or `NAME=VALUE`); `@` is replaced by the root.
 fn run(root: &Path, name: &str, inputs: &str, flags: &str) {
     let at = |text: &str| text.replace('@', root.to_str().unwrap());
     let mut plan = operation(name).unwrap().plan_for(inputs.split_whitespace().map(at).collect());
@@ -199,7 +199,7 @@ fn prepare_conversations(case: &str, count: usize) {
             }
         }
         run(&root, "modalities instruction", "@/it.yaml", "");
-        // Names have a hash of the configuration, which has the paths.
+        // Names contain a hash of the configuration, which contains the paths.
         let made = files(&root.join("out")).into_iter().filter(|(name, _)| !name.ends_with(".yaml"));
         made.map(|(name, bytes)| {
             let (stem, ending) = name.rsplit_once('/').unwrap().1.split_once('.').unwrap();
@@ -227,7 +227,7 @@ fn mixtures_and_their_joins() {
         let plan = erase::<MixNew>(plan);
         plan.start(false, options()).unwrap().wait().unwrap();
     });
-    // Of `skip`, the reference leaves the order within a shard to SQLite.
+    // For `skip`, the reference program does not define the order within a shard.
     let expected = files(&golden("energon/join_index/expected")).into_iter();
     for (name, bytes) in expected.filter(|(name, _)| !name.starts_with("skip")) {
         assert!(made[&format!("data/{name}")] == bytes, "{name}");

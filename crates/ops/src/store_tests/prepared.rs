@@ -1,4 +1,4 @@
-//! What changes prepared data sets: updates, compressed shards, media.
+//! Operations that change prepared data sets: updates, compressed shards, media.
 
 use super::{assert_same, copy, files, golden, options, text};
 use crate::engine::browse::{Catalog, SampleAt};
@@ -46,13 +46,13 @@ impl Sets {
         [self.dir.path(), &self.store].iter().for_each(|root| RealFs.remove_file(&root.join(name)).unwrap());
     }
 
-    /// Runs something on both, and compares what they are afterwards.
+    /// Calls `run` for both, and compares their files afterwards.
     fn compare(&self, run: impl Fn(&Path)) -> BTreeMap<String, Vec<u8>> {
         let [local, stored] = [self.dir.path(), &self.store].map(|root| {
             run(root);
             let mut set = files(root);
             set.remove(".nv-meta/index.uuid");
-            // The names of backups have the time.
+            // Names of backups contain the time.
             set.retain(|name, _| !name.contains(".bak-"));
             set.values_mut().for_each(|bytes| blank_times(bytes));
             set
@@ -62,7 +62,7 @@ impl Sets {
     }
 }
 
-/// Replaces the times at which filters of media were added, `2026-11-29 08:37:03`.
+/// Replaces the times at which media filters were added, such as `2026-11-29 08:37:03`.
 fn blank_times(bytes: &mut [u8]) {
     const FORM: &[u8; 19] = b"0000-00-00 00:00:00";
     let is_time = |text: &[u8]| {
@@ -179,7 +179,7 @@ fn samples_are_shown_before_the_index_is_copied() {
     stored.background.into_iter().for_each(|work| work(&cancel));
     assert!(copy_of_version(&database, stamp).is_some());
     assert_eq!(window(&*stored.catalog), expected);
-    // A key is looked up in the index in any case.
+    // Looking up a key always uses the index.
     RealFs.remove_file(&sets.store.join(".nv-meta/index.uuid")).unwrap();
     let stored = open(&sets.store);
     let key = expected[3].0.to_string();

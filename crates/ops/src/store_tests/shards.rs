@@ -1,4 +1,4 @@
-//! New shards from a store and in a store: their bytes are those of a run on local files.
+//! Writes new shards from and to a store. Their bytes must equal those of a run on local files.
 
 use super::{assert_same, cases, copy, files, golden, options};
 use crate::operations::{operation, AnyPlan};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 type ShardResult = Result<Box<dyn crate::job::report::Report>, Failure>;
 
-/// Returns the plan of a command; relative paths start from `root`, but inputs from `inputs`.
+/// Returns the plan of a command. Relative input paths start from `inputs`, other relative paths from `root`.
 fn plan_of(command: &[&str], inputs: &Path, root: &Path) -> Box<dyn AnyPlan> {
     let operation = operation("shard").unwrap();
     let at = |folder: &Path, path: &str| folder.join(path).to_str().unwrap().to_owned();
@@ -26,7 +26,7 @@ fn plan_of(command: &[&str], inputs: &Path, root: &Path) -> Box<dyn AnyPlan> {
         let values = answers.entry(row.info.name).or_default();
         match row.kind {
             ValueKind::Switch => {}
-            // Outputs are the only relative paths that are not below a folder of inputs.
+            // Outputs are the only relative paths that are not inputs.
             ValueKind::Path if ["output", "media-to"].contains(&name) => values.push(at(root, words.next().unwrap())),
             ValueKind::Path => values.push(at(inputs, words.next().unwrap())),
             _ => values.push((*words.next().unwrap()).to_owned()),
@@ -52,15 +52,15 @@ fn shard(command: &[&str], inputs: &Path, root: &Path) -> ShardResult {
     plan.start(false, options()).unwrap().wait()
 }
 
-/// Returns what a run wrote; the uuid of an index is another one in each run.
+/// Returns the files that a run wrote, except the uuid of an index, which is random.
 fn written(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = files(root);
     found.retain(|name, _| !name.ends_with("index.uuid"));
     found
 }
 
-/// Every golden case, from and to each combination of a folder and a store, against the local run, which other tests compare with the
-/// expected bytes.
+/// Runs every golden case for each combination of input and output in a folder or a store, and compares it with the local run. Other tests
+/// compare the local run with the expected bytes.
 #[test]
 fn golden_cases_of_shards_give_the_local_bytes() {
     let cases = cases("webdataset");

@@ -1,4 +1,4 @@
-//! Edits of `split.yaml` in a store, by several writers.
+//! Edits of `split.yaml` in a store by several writers.
 
 use super::options;
 use crate::engine::splits::{Edit, ExcludeItem, SplitEditor};
@@ -54,7 +54,7 @@ fn eight_writers_lose_no_edit() {
                 loop {
                     match rewrite(&mut editor, &options(), &mut |_| Ok(true)) {
                         Ok(written) => break assert!(!written.unwrap().nothing_to_do),
-                        // Another one is writing, or has written each time.
+                        // Another process is writing, or has changed the file in every attempt.
                         Err(failure) if is_lock_failure(&failure) || failure.why.contains("each time") => {
                             assert_eq!(failure.class.code(), 3);
                             editor = excluding(root, &format!("k{number}"));

@@ -1,4 +1,4 @@
-//! Checks of the plan alone: missing answers, and answers that are wrong for any data.
+//! Checks of a plan without its data: missing answers, and answers that are wrong for any data.
 
 use super::format::{missing_answer, wrong_answer};
 use super::formats;
@@ -8,7 +8,7 @@ use gristmill_core::text::count;
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
 
-/// Returns everything that is missing or wrong in the plan alone: open questions, then refusals.
+/// Returns the open questions and then the refusals of a plan, without reading its data.
 pub fn missing_or_wrong(plan: &PackPlan) -> Vec<Problem> {
     open_questions(plan).into_iter().chain(refusals(plan)).collect()
 }
@@ -41,7 +41,7 @@ pub fn open_questions(plan: &PackPlan) -> Vec<Problem> {
     open
 }
 
-/// Returns one refusal for each wrong answer. Checks the kind of the named paths, not their content.
+/// Returns one refusal for each wrong answer. Checks whether the named paths are files or folders, but does not read them.
 pub fn refusals(plan: &PackPlan) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if matches!(&plan.text, TextField::Jq(program) if program.trim().is_empty()) {
@@ -69,8 +69,8 @@ pub fn refusals(plan: &PackPlan) -> Vec<Problem> {
     wrong_ones
 }
 
-/// Returns notes on documents without an end, tokens that a template adds or that are left out, and stored padding and truncation. None of
-/// them prevents a run.
+/// Returns notes on documents without an end token, tokens that a template adds or that are omitted, and padding and truncation stored in
+/// the tokenizer file. None of them prevents a run.
 pub fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
     formats::chosen(plan).into_iter().flat_map(|format| format.notes(plan, tokenizer)).collect()
 }

@@ -1,7 +1,7 @@
-//! What a format of token files is: its answers in a plan, its encoding, and the files that it writes.
+//! Defines a format of token files: its answers in a plan, its encoding, and the files that it writes.
 //!
-//! Each format is a folder of `formats/` with one value of [`TokenFormat`]. A run asks it for a [`TokenOutput`], which knows the names of
-//! the files, and that for a [`TokenWriter`], which gets the encoded blocks in the order of the text.
+//! Each format is a folder of `formats/` with one value of [`TokenFormat`]. A run obtains a [`TokenOutput`] from it, which decides the
+//! names of the files, and from the output a [`TokenWriter`], which receives the encoded blocks in the order of the text.
 
 use super::options::SharedAnswer;
 use super::reader::TokenReader;
@@ -22,33 +22,33 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes buffered before they are written.
+/// Size of a write buffer, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// A format of token files. Methods that take a plan are called for plans that choose the format, except
 /// [`is_chosen`](Self::is_chosen) and [`choose`](Self::choose).
 pub(crate) trait TokenFormat: Sync {
-    /// Returns the value of `--format`, which is also the name of its folder if there are several formats.
+    /// Returns the value of `--format`. If a plan has several formats, it is also the name of the format's folder.
     fn name(&self) -> &'static str;
-    /// Returns the noun, in the singular, for what its files consist of.
+    /// Returns the noun, in the singular, for an item of its files.
     fn item(&self) -> &'static str {
         self.readers().first().map_or("document", |reader| reader.kind().item)
     }
-    /// Returns the noun, in the singular, for what left-over tokens do not fill.
+    /// Returns the noun, in the singular, for the unit that leftover tokens do not fill.
     fn unit(&self) -> &'static str {
         "sample"
     }
-    /// Returns what reads each layout of its files; empty if nothing does.
+    /// Returns the readers of its files, one for each layout; empty if this program cannot read them.
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[]
     }
-    /// Whether readers open each file by itself.
+    /// Whether training reads each file on its own, not the folder as a whole.
     fn has_single_files(&self) -> bool {
         false
     }
     /// Whether a plan chooses the format.
     fn is_chosen(&self, plan: &PackPlan) -> bool;
-    /// Chooses the format, or not; answers to its options are kept as long as it is chosen.
+    /// Sets whether a plan chooses the format. Answers to its options last as long as the format is chosen.
     fn choose(&self, plan: &mut PackPlan, is_chosen: bool);
     /// Returns whether loss masks are written; `None` if the format has none.
     fn loss_masks(&self, _plan: &PackPlan) -> Option<bool> {
@@ -56,7 +56,7 @@ pub(crate) trait TokenFormat: Sync {
     }
     /// Sets whether loss masks are written.
     fn set_loss_masks(&self, _plan: &mut PackPlan, _is_on: bool) {}
-    /// Returns whether `--eos-token` is needed.
+    /// Returns whether the format needs `--eos-token`.
     fn end_token(&self, plan: &PackPlan) -> EndTokenNeed;
     /// Returns one refusal for each question that the plan leaves open; its hint names the flag.
     fn open_questions(&self, _plan: &PackPlan) -> Vec<Problem> {
@@ -70,13 +70,13 @@ pub(crate) trait TokenFormat: Sync {
     fn takes_begin_token(&self) -> bool {
         false
     }
-    /// Returns the tokens of a sample, 0 while the question is open; `None` if samples have no fixed size.
+    /// Returns the number of tokens per sample, 0 if the plan does not give it; `None` if samples have no fixed size.
     fn sample_size(&self, _plan: &PackPlan) -> Option<u64> {
         None
     }
-    /// Sets the tokens of a sample.
+    /// Sets the number of tokens per sample.
     fn set_sample_size(&self, _plan: &mut PackPlan, _tokens: u64) {}
-    /// Whether its files name the inputs.
+    /// Whether the names of its files contain the names of the inputs.
     fn names_inputs(&self) -> bool {
         false
     }
@@ -96,15 +96,15 @@ pub(crate) trait TokenFormat: Sync {
     fn document_shuffle(&self) -> Option<SharedAnswer<DocumentShuffle>> {
         None
     }
-    /// Returns its answer to `--no-special-tokens`: whether the tokenizer's template is used; `None` if that cannot be chosen.
+    /// Returns its answer to `--no-special-tokens`, which is whether the tokenizer's template is added; `None` if the user cannot choose.
     fn special_tokens(&self) -> Option<SharedAnswer<bool>> {
         None
     }
-    /// Returns the output of a plan for this format alone that names none.
+    /// Returns the default output of a plan that has only this format and names no output.
     fn default_output(&self, _plan: &PackPlan) -> Option<String> {
         None
     }
-    /// Returns the name of the output that is proposed for an input of this name, without suffix if it is one file.
+    /// Returns the proposed output name for an input of this name. The name has no suffix if the output is one file.
     fn output_name(&self, stem: &str, _is_one_file: bool) -> String {
         folder_name(stem)
     }
@@ -123,30 +123,30 @@ pub(crate) trait TokenFormat: Sync {
     fn before_run(&self, _plan: &PackPlan, _context: &TaskContext) -> Outcome<()> {
         Ok(())
     }
-    /// Returns what identifies the encoding.
+    /// Returns the name and the document rules of its encoding.
     fn identity(&self) -> (&'static str, DocumentRules) {
         (self.name(), self.document_rules())
     }
-    /// Returns which files of folders are read.
+    /// Returns the rules that select the files of input folders.
     fn input_rules(&self) -> &'static InputRules;
-    /// Returns which lines are refused.
+    /// Returns the rules that decide which lines are refused.
     fn document_rules(&self) -> DocumentRules;
     /// Returns how raw ids are transformed.
     ///
     /// # Errors
-    /// An end token is missing from the plan or the vocabulary, or does not fit into a token.
+    /// An end token is missing from the plan or from the vocabulary, or does not fit into the token type.
     fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec>;
     /// Returns the vocabulary size that the training configuration needs.
     fn vocab_size(&self, _tokenizer: &Tokenizer) -> Option<u64> {
         None
     }
-    /// Returns the folders that only this program writes to, which are never input.
+    /// Returns the folders that only this program writes. They are never read as input.
     fn own_places(&self, plan: &PackPlan, place: &OutputTarget) -> Vec<PathBuf>;
-    /// Returns the path of its files that readers open.
+    /// Returns the path that readers open.
     fn opened(&self, _plan: &PackPlan, place: OutputTarget) -> PathBuf {
         place.path
     }
-    /// Returns a suffix for the run folder, so that runs that write different files of one output can run at the same time.
+    /// Returns a suffix for the run folder. With it, runs that write different files of one output can run at the same time.
     fn run_suffix(&self, _plan: &PackPlan) -> Option<String> {
         None
     }
@@ -158,20 +158,20 @@ pub(crate) trait TokenFormat: Sync {
     fn takes_some(&self, _plan: &PackPlan) -> bool {
         false
     }
-    /// Whether the output itself records which inputs are done, so that a run only adds what is missing.
+    /// Whether the output itself records the finished inputs, so that a run only adds the missing ones.
     fn records_progress(&self, _plan: &PackPlan) -> bool {
         false
     }
-    /// Returns the most bytes that a byte of text can become.
+    /// Returns the maximum number of bytes that one byte of text can become.
     fn max_bytes_per_text_byte(&self, plan: &PackPlan) -> u64;
-    /// Whether the rows of files are assigned to outputs, not the files; the rows of each input file are then counted before.
+    /// Whether rows instead of files are assigned to outputs. The rows of each input file are then counted before the run.
     fn assigns_rows(&self, _plan: &PackPlan) -> bool {
         false
     }
-    /// Deals the input files to outputs.
+    /// Assigns the input files to outputs.
     ///
     /// # Errors
-    /// The files do not suit the plan, such as two inputs of one name.
+    /// The files do not suit the plan: for example, two inputs have the same name.
     fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles>;
 }
 
@@ -185,15 +185,15 @@ pub(crate) fn wrong_answer(flag: &str, why: impl Into<String>) -> Problem {
     Problem::refusal(ProblemKind::BadName, Subject::field(flag), why)
 }
 
-/// Returns a note on the answers to a format.
+/// Returns a note on the answers of a format.
 pub(crate) fn note(format: &str, why: impl Into<String>) -> Problem {
     Problem::note(ProblemKind::Other, Subject::field(format), why)
 }
 
-/// Note on truncation that the tokenizer file asks for.
+/// Note on truncation that the tokenizer file requests.
 pub(crate) const STORED_TRUNCATION: &str = "the tokenizer file asks for truncation: what is beyond it is lost";
 
-/// Whether a text is the name of one entry of a folder.
+/// Whether a text is a valid name of one entry of a folder.
 pub(crate) fn is_file_name(text: &str) -> bool {
     let mut parts = Path::new(text).components();
     let is_plain = matches!(parts.next(), Some(Component::Normal(name)) if name == text);
@@ -203,13 +203,13 @@ pub(crate) fn is_file_name(text: &str) -> bool {
 /// A file that a run reads or writes in addition to its inputs and its output.
 pub(crate) struct OtherFile {
     pub(crate) path: PathBuf,
-    /// What it is, for messages.
+    /// A description of the file, for messages.
     pub(crate) what: &'static str,
-    /// The flag that names it, if it is written there.
+    /// The flag that names the file, if the run writes it.
     pub(crate) flag: Option<&'static str>,
 }
 
-/// Returns the name of the folder that is proposed for the tokens of an input of this name.
+/// Returns the proposed folder name for the tokens of an input of this name.
 pub(crate) fn folder_name(stem: &str) -> String {
     format!("{stem}-tokens")
 }
@@ -217,29 +217,29 @@ pub(crate) fn folder_name(stem: &str) -> String {
 /// Whether a format needs the end token of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EndTokenNeed {
-    /// It has none, or one of its own.
+    /// The format has no end token, or one of its own.
     Unused,
-    /// It is of use.
+    /// The format uses the token if there is one.
     Useful,
-    /// It is required.
+    /// The format requires the token.
     Required,
 }
 
 /// The path of a format's files.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputTarget {
-    /// The output of the plan, or the folder of the format in it; absolute.
+    /// The output of the plan, or the format's folder in it. Absolute.
     pub(crate) path: PathBuf,
     /// Whether the plan has no other format.
     pub(crate) is_only_target: bool,
 }
 
-/// What a format decides the names of its files from.
+/// The data from which a format chooses the names of its files.
 pub(crate) struct AssignRequest<'a> {
     pub(crate) plan: &'a PackPlan,
     pub(crate) spec: &'a EncodingSpec,
     pub(crate) place: OutputTarget,
-    /// The input files by the rules of the format.
+    /// The input files, selected by the rules of the format.
     pub(crate) files: Vec<TextFile>,
 }
 
@@ -247,22 +247,22 @@ pub(crate) struct AssignRequest<'a> {
 pub(crate) struct AssignedFiles {
     /// The files, in the order of the format.
     pub(crate) files: Vec<TextFile>,
-    /// The output of each file, counted from 0; parallel to `files`. 0 if rows are assigned.
+    /// The output of each file, counted from 0; parallel to `files`. All 0 if rows are assigned.
     pub(crate) slots: Vec<usize>,
     pub(crate) order: ReadingOrder,
-    /// Spans of this raw index are read instead of lines.
+    /// If set, the spans of this raw index are read instead of lines.
     pub(crate) index: Option<PathBuf>,
     pub(crate) output: Box<dyn TokenOutput>,
 }
 
-/// The orders of reading that suit a format, the strictest first.
+/// The reading orders that a format permits, the strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ReadingOrder {
-    /// That of the format alone: the end of one file is carried into the next.
+    /// Only the order of `files`, because tokens at the end of one file continue in the next.
     Exact,
-    /// Any in which the files of each output keep their order.
+    /// Any order that preserves the order of the files of each output.
     PerSlot,
-    /// Any.
+    /// Any order.
     Any,
 }
 
@@ -270,21 +270,22 @@ pub(crate) enum ReadingOrder {
 pub(crate) trait TokenOutput: SpoolRules {
     /// Returns the number of outputs that input files are assigned to.
     fn slots(&self) -> usize;
-    /// Returns how rows are assigned to the outputs; `None` if files are. The encoding keeps the lines of documents then.
+    /// Returns how rows are assigned to the outputs; `None` if whole files are assigned. With such an assignment, the encoding must record
+    /// the lines of documents.
     fn row_assignment(&self) -> Option<Arc<RowAssignment>> {
         None
     }
     /// Returns the path that readers open.
     fn path(&self) -> PathBuf;
-    /// Returns the path of each file, with the spool that it is made of.
+    /// Returns the path of each file, with the name of its spool.
     fn files(&self) -> Vec<(String, PathBuf)>;
-    /// Returns a file that would be overwritten although no earlier run wrote it.
+    /// Returns a file that this run would overwrite although no earlier run wrote it.
     fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf>;
     /// Whether a run with this output may write a file at this path, which is not below the output.
     fn may_write_next_to(&self, _path: &Path) -> bool {
         false
     }
-    /// Returns existing files that describe other files than those `written`.
+    /// Returns existing files of the output that do not describe the `written` files.
     fn stale_files(&self, _written: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
         Vec::new()
     }
@@ -294,7 +295,7 @@ pub(crate) trait TokenOutput: SpoolRules {
     }
     /// Estimates the files for this many documents and tokens.
     fn estimate(&self, documents: u64, tokens: u64) -> FileEstimate;
-    /// Returns the bytes that finishing needs next to `bytes` of output.
+    /// Returns the additional disk space that the last stage needs for `bytes` of output, in bytes.
     fn scratch_bytes(&self, _bytes: u64, items: u64) -> u64 {
         items * 8
     }
@@ -311,22 +312,22 @@ pub(crate) trait TokenOutput: SpoolRules {
     fn record_failure(&self, _context: &TaskContext, _failure: &Failure) {}
 }
 
-/// What a preview says about the files of a format.
+/// An estimate of the files of a format, for a preview.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileEstimate {
-    /// Items of the format in all files.
+    /// Number of items (such as documents or samples) in all files.
     pub(crate) items: u64,
     /// Bytes in addition to the tokens and masks.
     pub(crate) extra_bytes: u64,
-    /// The files of each output that have tokens.
+    /// The paths of the files with tokens, for each output.
     pub(crate) files: Vec<Vec<PathBuf>>,
-    /// Listed files without tokens, and their bytes, which are among the additional ones.
+    /// Files without tokens, and their bytes, which `extra_bytes` includes.
     pub(crate) tables: Vec<(PathBuf, u64)>,
 }
 
-/// Writes the encoded blocks of a format to spools. Blocks come in the order of the text.
+/// Writes the encoded blocks of a format to spools. Receives blocks in the order of the text.
 pub(crate) trait TokenWriter: Send {
-    /// Begins an input file.
+    /// Starts an input file.
     ///
     /// # Errors
     /// A spool cannot be written.
@@ -350,15 +351,15 @@ pub(crate) trait TokenWriter: Send {
     fn end(&mut self, _spools: &mut SpoolSet<'_>) -> Outcome<()> {
         Ok(())
     }
-    /// Returns what a resumed run needs in addition to the spools.
+    /// Returns the state that a resumed run needs in addition to the spools.
     fn state(&self) -> Value {
         Value::Null
     }
-    /// Resumes from an earlier [`state`](Self::state). Whether the state could be used.
+    /// Resumes from an earlier [`state`](Self::state). Returns whether the state is usable.
     fn restore(&mut self, state: Value) -> bool {
         state.is_null()
     }
-    /// Turns spools into files. Can be repeated.
+    /// Converts spools to files. Can be repeated.
     ///
     /// # Errors
     /// A spool cannot be read, or a file cannot be written.
@@ -371,27 +372,27 @@ pub(crate) struct SlotBlock<'a> {
     /// The output of its file, or of its rows.
     pub(crate) slot: usize,
     pub(crate) block: &'a EncodedBlock,
-    /// The file that it is of.
+    /// The input file of the block.
     pub(crate) input: &'a TextFile,
 }
 
-/// What became of the documents of a block.
+/// The number of appended and of lost documents of a block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AppendCounts {
-    /// The documents that were kept.
+    /// The documents of the block that were appended.
     pub(crate) kept: Range<usize>,
     /// Documents of this and earlier blocks that are lost, as in the reference program.
     pub(crate) lost: u64,
 }
 
 impl AppendCounts {
-    /// All documents were kept.
+    /// Returns the counts for a block whose documents were all appended.
     pub(crate) fn all(block: &EncodedBlock) -> Self {
         Self { kept: 0..block.lengths.len(), lost: 0 }
     }
 }
 
-/// Documents whose length the tokenizer file changes, and the number of tokens removed or added.
+/// Documents whose length truncation or padding changes, and the number of tokens removed or added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LengthChange {
     pub(crate) documents: u64,
@@ -399,7 +400,7 @@ pub(crate) struct LengthChange {
 }
 
 impl LengthChange {
-    /// Adds documents by the number of tokens that each lost or gained.
+    /// Adds the documents with a changed length. `tokens` has the number of tokens that each document lost or gained.
     pub(crate) fn add(&mut self, tokens: &[u64]) {
         self.documents += tokens.iter().filter(|tokens| **tokens > 0).count() as u64;
         self.tokens += tokens.iter().sum::<u64>();
@@ -410,7 +411,7 @@ impl LengthChange {
 pub(crate) struct SideFile {
     pub(crate) target: PathBuf,
     pub(crate) bytes: Vec<u8>,
-    /// Whether it comes last.
+    /// Whether it is published last, as the commit file.
     pub(crate) completes: bool,
 }
 
@@ -419,18 +420,18 @@ pub(crate) struct SideFile {
 pub(crate) struct FinishedFormat {
     pub(crate) files: Vec<FinishedFile>,
     pub(crate) side_files: Vec<SideFile>,
-    /// Items of the format.
+    /// Number of items of the format.
     pub(crate) items: u64,
     pub(crate) tokens: u64,
-    /// Tokens that filled no unit.
+    /// Leftover tokens that fill no unit.
     pub(crate) dropped_tokens: u64,
-    /// Documents that were padded while files were finished.
+    /// Documents that were padded in the last stage.
     pub(crate) padded: LengthChange,
-    /// What is wrong with the files as a whole.
+    /// Problems of the files as a whole.
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Input of the finishing steps of a format.
+/// Input for converting spools to files.
 pub(crate) struct FinishContext<'a> {
     pub(crate) context: &'a TaskContext,
     /// Folder of the spools of the format.
@@ -439,7 +440,7 @@ pub(crate) struct FinishContext<'a> {
     pub(crate) folder: &'a Path,
     /// Length of each spool.
     pub(crate) marks: &'a BTreeMap<String, Mark>,
-    /// Padding of the tokenizer file.
+    /// The padding that the tokenizer file requests.
     pub(crate) padding: Option<Padding>,
 }
 
@@ -452,7 +453,7 @@ impl FinishContext<'_> {
         self.marks.get(name).map_or(0, |mark| mark.bytes)
     }
 
-    /// Creates a file in the folder of new files; one left there by a stopped run is replaced.
+    /// Creates a file in the folder of new files. Replaces a file that a stopped run created there.
     pub(crate) fn create(&self, path: &Path) -> Outcome<BufferedFile> {
         let fs = &*self.context.fs;
         fs.remove_file(path)?;

@@ -1,14 +1,14 @@
-//! Tokenizers by the names of models on the hub.
+//! Loads tokenizers by the names of models on the hub.
 
 use gristmill_core::{Outcome, PackPlan};
 use gristmill_storage::files;
 use gristmill_tokenizer::{path_of, Join2, Tokenizer};
 use std::path::Path;
 
-/// Loads the tokenizer of a plan. That of a model on the hub is downloaded into its cache first.
+/// Loads the tokenizer of a plan. Downloads the tokenizer of a model on the hub into the cache first.
 ///
 /// # Errors
-/// As for [`Tokenizer::load_with_special`]; the hub refuses or cannot be reached.
+/// The errors of [`Tokenizer::load_with_special`]; the hub refuses the request or cannot be reached.
 pub(crate) fn load_tokenizer(plan: &PackPlan, together: Join2<'_>) -> Outcome<Tokenizer> {
     if path_of(&plan.tokenizer).is_err() && !is_local_name(&plan.tokenizer) {
         download(&plan.tokenizer)?;
@@ -16,7 +16,7 @@ pub(crate) fn load_tokenizer(plan: &PackPlan, together: Join2<'_>) -> Outcome<To
     Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, together)
 }
 
-/// Whether a name is meant as a path: it ends like a file, or its folder is there.
+/// Whether a name is a path: it has the suffix of a file, or its folder exists.
 fn is_local_name(name: &str) -> bool {
     let path = Path::new(name);
     let has_folder = path.parent().is_some_and(|folder| folder.as_os_str().is_empty() || files::is_dir(folder));
@@ -33,7 +33,7 @@ fn download(name: &str) -> Outcome<()> {
     use gristmill_core::{Cancel, Failure, Progress, Subject};
     use gristmill_storage::fs::RealFs;
     use gristmill_storage::remote::{Hub, HubSettings, RepositoryFile, RepositoryUrl, Transfer};
-    /// Files of a model that belong to its tokenizer; the others are for the Python tools.
+    /// Files of a model that belong to its tokenizer. The tokenizer is loaded from the first; Python tools also need the others.
     const FILES: [&str; 3] = ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"];
     let settings = HubSettings::from_env()?;
     let Some(url) = RepositoryUrl::model(name).filter(|_| !settings.is_offline()) else { return Ok(()) };

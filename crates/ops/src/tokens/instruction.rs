@@ -20,47 +20,47 @@ use std::time::Duration;
 
 /// Permission bits of written files.
 const FILE_MODE: u32 = 0o644;
-/// Bytes that are written at a time.
+/// Size of the write buffer, in bytes.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Result of a run.
+/// The report of a run of `modalities instruction`.
 #[derive(Clone, Debug, Serialize)]
 pub struct InstructionReport {
-    /// The folder of all output.
+    /// The folder that contains all output files.
     pub folder: String,
     /// Partitions that have lines.
     pub partitions: Vec<PartitionReport>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
+    /// Number of problems and notes, by severity and kind.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
+    /// Wall-clock time of the run.
     #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
     pub elapsed: Duration,
 }
 
-/// Result for one partition.
+/// The result for one partition.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartitionReport {
     /// `train`, `val` or `test`.
     pub name: &'static str,
     /// Number of lines.
     pub lines: u64,
-    /// Documents in its packed file.
+    /// Number of documents in the packed file.
     pub documents: u64,
-    /// Tokens in its packed file.
+    /// Number of tokens in the packed file.
     pub tokens: u64,
     /// Path of the packed file.
     pub packed: String,
 }
 
-/// Executes a configuration. Files that an earlier run of the same configuration made are replaced.
+/// Runs a configuration. Replaces files of an earlier run of the same configuration.
 ///
-/// With `unknown_end` or `compat`, the unknown token ends documents if the tokenizer lacks the end token.
+/// With `unknown_end` or `compat`, the unknown token ends documents if the tokenizer does not have the end token.
 ///
 /// # Errors
-/// A configuration that cannot be followed; input that cannot be read or has no usable line; output that cannot be written.
+/// The configuration is invalid, the input cannot be read or has no usable line, or the output cannot be written.
 pub fn run_instruction(
     config: &Path,
     compat: bool,
@@ -85,7 +85,7 @@ pub fn run_instruction(
     let folder = files::absolute(settings.folder()).map_err(|e| Failure::io("naming the output", config, &e))?;
     make_parent(fs, &folder.join("any"))?;
     let place = ExclusiveOutput::create(fs, &folder, &context.options)?;
-    // In seconds, assuming as many bytes of lines as of conversations.
+    // In seconds, assuming that the lines are as large as the conversations.
     let packing = files::metadata(&settings.source).map_or(0, |facts| facts.len()) as f64 * cost::BYTE_PACKED;
     let forecast = Forecast::new(packing, packing + cost::publishing(4 * settings.partitions().len() as u64));
     context.stage(Phase::Scan, "line", forecast, "putting conversations through the template");
@@ -140,7 +140,7 @@ pub fn run_instruction(
     })
 }
 
-/// Returns the plan for packing a partition, and the equivalent configuration.
+/// Returns the plan for packing a partition, and the equivalent Modalities configuration.
 fn packing_plan(settings: &Settings, partition: Partition, compat: bool) -> Outcome<(PackPlan, String)> {
     let (tree, text) = settings.packing_of(partition)?;
     let named = |failure: Failure| {
@@ -152,7 +152,7 @@ fn packing_plan(settings: &Settings, partition: Partition, compat: bool) -> Outc
     Ok((plan, text))
 }
 
-/// Writes the lines of all partitions as drafts; returns the lengths of the lines of each.
+/// Writes the lines of all partitions to draft files. Returns the lengths of the lines of each partition.
 fn write_lines(
     settings: &Settings,
     compat: bool,
@@ -161,7 +161,7 @@ fn write_lines(
 ) -> Outcome<Vec<Vec<u64>>> {
     let mut written = Vec::new();
     for at in 0..settings.partitions().len() {
-        // Kept in the page cache because they are packed next.
+        // The page cache keeps the file, because it is packed next.
         let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, WRITE_BYTES).kept_cached();
         written.push(PartitionFile { file, lengths: Vec::new() });
     }
@@ -174,7 +174,7 @@ fn write_lines(
     Ok(lengths)
 }
 
-/// Makes the raw index of lines with known lengths.
+/// Writes the raw index of lines with known lengths.
 fn place_index(lines: &Path, lengths: &[u64], draft: &Path, context: &TaskContext) -> Outcome<()> {
     let mut file = BufferedFile::new(context.fs.create_file(draft)?, WRITE_BYTES);
     let mut offset = 0;
@@ -189,7 +189,7 @@ fn place_index(lines: &Path, lengths: &[u64], draft: &Path, context: &TaskContex
     place_file(&*context.fs, draft, &index, FILE_MODE)
 }
 
-/// Packs and waits for the end; its findings become findings of this run.
+/// Runs a packing job to its end. Its problems and notes become those of this run.
 fn packed_by(plan: PackPlan, context: &TaskContext) -> Outcome<PackReport> {
     context.run_part(pack::start(plan, context.options.clone())?)
 }

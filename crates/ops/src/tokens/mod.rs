@@ -1,4 +1,4 @@
-//! From text to token files: packing, and the formats.
+//! Packs text into token files, and reads these files. Owns the formats of token files.
 
 pub mod check;
 pub(crate) mod encode;

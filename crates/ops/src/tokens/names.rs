@@ -6,7 +6,7 @@ use gristmill_storage::remote::{address_of, is_hub_url, RepositoryUrl};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// Returns the name of a file in files that list sources: its path from the name of its input.
+/// Returns the name of an input file for files that list their sources: its path, starting with the name of the input in the plan.
 pub(crate) fn source_name(plan: &PackPlan, path: &Path) -> String {
     let is_local = plan.inputs.iter().any(|input| path.starts_with(input));
     if let Some(address) = address_of(path).filter(|_| !is_local) {
@@ -20,7 +20,7 @@ pub(crate) fn source_name(plan: &PackPlan, path: &Path) -> String {
     named.as_deref().unwrap_or(path).to_string_lossy().into_owned()
 }
 
-/// Returns the address of a file of the hub from the name of its input, if that has one.
+/// Returns the address of a file of the hub, starting with the name of the input if the plan names it.
 fn named_address(plan: &PackPlan, address: &str) -> Option<String> {
     let file = RepositoryUrl::parse(address).ok()?;
     plan.inputs.iter().zip(&plan.input_names).filter(|(input, _)| is_hub_url(input)).find_map(|(input, name)| {
@@ -31,14 +31,14 @@ fn named_address(plan: &PackPlan, address: &str) -> Option<String> {
     })
 }
 
-/// Returns the folder of a file that was given by itself, as a name prefix; its own name has none then.
+/// Returns the parent folder of a file as a name prefix; empty if the relative name already has a folder.
 pub(crate) fn folder_in_front(file: &TextFile) -> String {
     let parent = (!file.name.contains('/')).then(|| file.path.parent()).flatten();
     let folder = parent.and_then(|parent| parent.file_name());
     folder.map(|name| format!("{}-", name.to_string_lossy())).unwrap_or_default()
 }
 
-/// Returns the names: duplicates are replaced by longer ones, and remaining duplicates are numbered.
+/// Returns unique names: duplicates in `short` are replaced by their `long` names, and remaining duplicates are numbered.
 pub(crate) fn unmixed(short: &[String], long: impl Fn(usize) -> String) -> Vec<String> {
     let mut count: HashMap<&str, usize> = HashMap::new();
     for name in short {
@@ -66,7 +66,7 @@ pub(crate) fn unmixed(short: &[String], long: impl Fn(usize) -> String) -> Vec<S
     names
 }
 
-/// Returns the name without a suffix of its compression.
+/// Returns the name without a compression suffix.
 pub(crate) fn unpacked_name(file: &TextFile) -> &str {
     let name = file.name.as_str();
     match name.rsplit_once('.') {

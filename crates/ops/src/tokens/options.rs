@@ -1,14 +1,14 @@
-//! Accessors of the answers to the options of a format, which a plan has only if it chooses the format.
+//! Accessors for the answers to the options of a format. A plan has these answers only if it chooses the format.
 
 use gristmill_core::PackPlan;
 
-/// The answer of a format to an option that several formats share. Without an answer the format uses its default.
+/// Accessors for a format's answer to an option that several formats share. `None` means the format's default.
 pub(crate) struct SharedAnswer<T> {
     pub(crate) get: fn(&PackPlan) -> Option<T>,
     pub(crate) set: fn(&mut PackPlan, Option<T>),
 }
 
-/// Accessors of a field of a format's target that answers a shared option.
+/// Returns the accessors for a field of a format's target that answers a shared option.
 macro_rules! shared_answer {
     ($target:ident.$field:ident) => {
         SharedAnswer {
@@ -22,7 +22,7 @@ macro_rules! shared_answer {
     };
 }
 
-/// Accessors of the answer of a format whether the template of the tokenizer is used.
+/// Returns the accessors for whether a format adds the tokenizer's template.
 macro_rules! special_tokens_answer {
     ($target:ident) => {
         SharedAnswer {
@@ -36,7 +36,7 @@ macro_rules! special_tokens_answer {
     };
 }
 
-/// Accessors of the answer of a format how documents are shuffled.
+/// Returns the accessors for how a format shuffles documents.
 macro_rules! document_shuffle_answer {
     ($target:ident) => {
         SharedAnswer {

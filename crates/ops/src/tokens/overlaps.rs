@@ -1,4 +1,4 @@
-//! Detects outputs that are inputs.
+//! Detects outputs that are also inputs.
 
 use super::formats;
 use crate::engine::plan::resolve_links;
@@ -6,7 +6,8 @@ use gristmill_core::{PackPlan, Problem, ProblemKind, Subject};
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
-/// Returns one refusal for each file that would be read and written. Token folders below an input are harmless: a run skips its own.
+/// Returns one refusal for each file that would be both read and written. Token folders below an input are permitted, because a run ignores
+/// its own folders.
 pub(crate) fn overlaps(plan: &PackPlan) -> Vec<Problem> {
     if plan.output.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Folders with tokens in several formats.
+//! Folders that contain tokens in several formats.
 
 use super::formats::reader;
 use crate::engine::check::DatasetInfo;
@@ -7,25 +7,25 @@ use gristmill_data::source::kind::{kind_of, packed_formats};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// One format of a folder with several.
+/// Facts of one format of such a folder.
 #[derive(Clone, Debug, Serialize)]
 pub struct FormatFacts {
-    /// The value of `--format`, and the name of the folder.
+    /// The value of `--format`, which is also the name of the subfolder.
     pub format: &'static str,
-    /// The folder's path.
+    /// Path of the subfolder.
     #[serde(skip)]
     pub path: PathBuf,
-    /// The number of files with tokens.
+    /// Number of files with tokens.
     pub files: u64,
-    /// The number of documents or samples in them.
+    /// Number of documents or samples in the files.
     pub items: u64,
-    /// Their size in bytes.
+    /// Size of the files, in bytes.
     pub bytes: u64,
     /// `packed`, `has problems` or `unreadable`.
     pub state: &'static str,
 }
 
-/// Describes each format of a folder; what is wrong with them is among the problems.
+/// Describes each format of a folder. Also returns the problems of their files.
 pub fn format_facts(folder: &Path, handles: &Handles<'_>) -> Outcome<(Vec<FormatFacts>, Vec<Problem>)> {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     for (kind, path) in packed_formats(folder) {

@@ -1,4 +1,4 @@
-//! What reads the files of a format: `info`, `lint`, `verify` and `repair`.
+//! Readers of token files for `info`, `lint`, `verify` and `repair`.
 
 use crate::engine::browse::TokenBrowser;
 use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo};
@@ -9,33 +9,33 @@ use crate::job::task::Task;
 use gristmill_core::{Handles, Outcome, RunOptions, TokenKind};
 use std::path::Path;
 
-/// Reads one layout of files with token ids.
+/// Reads one layout of token files.
 pub trait TokenReader: Sync {
     /// Returns the layout.
     fn kind(&self) -> &'static TokenKind;
-    /// Returns the words for what a check counts.
+    /// Returns the words for the items that a check counts.
     fn texts(&self) -> CheckTexts;
-    /// Whether `--sequence-length` counts the windows of training.
+    /// Whether `--sequence-length` counts training windows.
     fn counts_windows(&self) -> bool {
         false
     }
-    /// Returns what lists the files for the browser.
+    /// Returns the browser that lists the files.
     fn browser(&self) -> &'static dyn TokenBrowser;
     /// Describes the files.
     ///
     /// # Errors
     /// The files cannot be read, or `sequence_length` is 0.
     fn info(&self, path: &Path, sequence_length: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo>;
-    /// Checks indexes and sizes, or also every token. Problems go to the handles.
+    /// Checks the indexes and sizes, and at greater depth every token. Reports problems to the handles.
     ///
     /// # Errors
     /// The files cannot be read.
     fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts>;
-    /// Repairs what a program is known to have written wrongly; `None` if nothing is known.
+    /// Starts to repair known errors of other programs; `None` if no such error is known for this layout.
     fn repair(&self, _path: &Path, _is_dry: bool, _options: RunOptions) -> Option<Outcome<Task<RepairReport>>> {
         None
     }
-    /// Returns why [`repair`](Self::repair) is not possible, and a command that helps; `quoted` is the path for a shell.
+    /// Returns the reason why [`repair`](Self::repair) is not possible, and a hint. `quoted` is the path, quoted for a shell.
     fn repair_hint(&self, quoted: &str) -> (&'static str, String) {
         (
             "tokens of this kind cannot be repaired",
@@ -44,18 +44,18 @@ pub trait TokenReader: Sync {
     }
 }
 
-/// How thoroughly files are checked.
+/// Options of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckRequest<'a> {
-    /// What is read.
+    /// How much of the files is read.
     pub depth: Depth,
-    /// No id may exceed the largest of this vocabulary; only used where tokens are read.
+    /// The vocabulary that limits the ids. Used only if tokens are read.
     pub vocabulary: Option<&'a Vocabulary>,
     /// Number of threads.
     pub threads: usize,
 }
 
-/// Formats the least and the greatest of a range, or their common value.
+/// Formats a range of numbers, or a single number if both ends are equal.
 pub(crate) fn range_text(least: u64, greatest: u64) -> String {
     use gristmill_core::text::grouped;
     match least == greatest {
@@ -69,14 +69,14 @@ pub(crate) mod testing {
     use super::*;
     use gristmill_core::{Cancel, Problem, ProblemLog, Progress};
 
-    /// Runs work with handles; returns its result and the problems that were reported.
+    /// Calls `work` with handles; returns its result and the reported problems.
     pub(crate) fn with_handles<T>(work: impl FnOnce(&Handles<'_>) -> T) -> (T, Vec<Problem>) {
         let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
         let done = work(&Handles { progress: &progress, cancel: &cancel, problems: &log });
         (done, log.to_vec())
     }
 
-    /// Checks files; ids are compared with a vocabulary of this greatest id.
+    /// Checks files. No id may be greater than `greatest`.
     pub(crate) fn check(
         reader: &dyn TokenReader,
         path: &Path,
@@ -88,14 +88,14 @@ pub(crate) mod testing {
         with_handles(|handles| reader.check(path, &request, handles))
     }
 
-    /// Returns what a complete check reports, and why it failed.
+    /// Returns the messages of a complete check, including that of a failure.
     pub(crate) fn report(reader: &dyn TokenReader, path: &Path, greatest: Option<u32>) -> String {
         let (done, problems) = check(reader, path, Depth::Tokens, greatest);
         let messages = problems.into_iter().map(|problem| problem.message);
         messages.chain(done.err().map(|failure| failure.to_string())).collect::<Vec<_>>().join("; ")
     }
 
-    /// Returns a source of numbers below a limit, which prints its seed.
+    /// Returns a generator of random numbers below a limit. Prints its seed.
     pub(crate) fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
         println!("seed {seed:#x}");
         let mut state = seed;

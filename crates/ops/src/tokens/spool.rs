@@ -1,4 +1,4 @@
-//! Files that grow while a run works. Their content is known to the byte, so that a stopped run can be resumed.
+//! Files that grow during a run. Their length and hash are recorded, so that a stopped run can be resumed.
 
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::files;
@@ -8,19 +8,20 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Bytes read at a time.
+/// Number of bytes that are read at a time.
 const READ_BYTES: usize = 1 << 20;
 
-/// Length and hash of a spool.
+/// The length and hash of a spool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mark {
-    /// Bytes, including the head.
+    /// Length in bytes, including the reserved header.
     pub(crate) bytes: u64,
-    /// XXH3 (64 bits) over the bytes after the head.
+    /// XXH3 (64 bits) of the bytes after the header.
     pub(crate) xxh3: u64,
 }
 
-/// A file that is appended to. Space is reserved for its head, whose content is only known at the end. It is only open while it is written.
+/// A file that is appended to. Space is reserved for its header, whose content is known only at the end. The file is open only while it is
+/// written.
 pub(crate) struct Spool {
     path: PathBuf,
     file: Option<Box<dyn WriteFile>>,
@@ -37,7 +38,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the state of a spool without a head when it had this many bytes.
+    /// Returns the snapshot of a spool without a header at an earlier length.
     pub(crate) fn of(path: &Path, bytes: u64) -> Outcome<Self> {
         let mut hasher = Xxh3::new();
         each_chunk(path, 0, bytes, &mut |bytes| {
@@ -52,7 +53,7 @@ impl Snapshot {
 }
 
 impl Spool {
-    /// Creates a new spool; one of the same name left by a stopped run is removed.
+    /// Creates a new spool. Replaces a spool of a stopped run.
     pub(crate) fn create(fs: &dyn Fs, path: &Path, head: usize) -> Outcome<Self> {
         fs.remove_file(path)?;
         let mut file = fs.create_file(path)?;
@@ -62,13 +63,13 @@ impl Spool {
         Ok(Self { path: path.to_owned(), file: Some(file), bytes: head as u64, hasher: Xxh3::new(), is_reread: false })
     }
 
-    /// Opens the spool of a stopped run, cut to its mark; `None` if it does not match the mark.
+    /// Opens the spool of a stopped run and truncates it to its mark. Returns `None` if the content does not match the mark.
     pub(crate) fn resume(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Self>> {
         let hasher = verify(path, mark, head)?;
         Ok(hasher.map(|hasher| Self { path: path.to_owned(), file: None, bytes: mark.bytes, hasher, is_reread: false }))
     }
 
-    /// Sets whether this run will read the spool again, so that it stays in the page cache ([`WriteFile::keep_in_page_cache`]).
+    /// Sets whether this run reads the spool again. Such a spool stays in the page cache ([`WriteFile::keep_in_page_cache`]).
     pub(crate) fn with_reread(mut self, is_read_again: bool) -> Self {
         self.is_reread = is_read_again;
         if let Some(file) = self.file.as_mut().filter(|_| is_read_again) {
@@ -109,7 +110,7 @@ impl Spool {
         Snapshot { bytes: self.bytes, hasher: self.hasher.clone() }
     }
 
-    /// Discards what was appended since the snapshot.
+    /// Discards all bytes appended since the snapshot.
     pub(crate) fn rewind_to(&mut self, to: Snapshot) -> Outcome<()> {
         self.rest()?;
         self.bytes = to.bytes;
@@ -117,15 +118,15 @@ impl Spool {
         Ok(())
     }
 
-    /// Closes the file until more is appended.
+    /// Closes the file until the next append.
     pub(crate) fn rest(&mut self) -> Outcome<()> {
         self.file.take().map_or(Ok(()), |file| file.close().map(drop))
     }
 }
 
-/// Reads and hashes the bytes covered by a mark; `None` if they are missing or changed.
+/// Reads and hashes the bytes that a mark covers. Returns `None` if they are missing or changed.
 pub(crate) fn verify(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Xxh3>> {
-    // A second hard link means that it was published and must never be written to again.
+    // A second hard link means that the file is published, so it must not be changed.
     let is_ours = files::symlink_metadata(path)
         .is_ok_and(|facts| facts.is_file() && facts.links == 1 && facts.len() >= mark.bytes);
     if !is_ours {
@@ -194,7 +195,7 @@ mod tests {
         drop(spool);
         assert_eq!(std::fs::read(&path).unwrap(), b"\0\0\0\0hello world");
         assert!(verify(&path, end, 4).unwrap().is_some());
-        // Changes in the head are ignored; any other change is detected.
+        // Changes in the header are ignored; any other change is detected.
         put(&path, b"headhello world");
         assert!(verify(&path, end, 4).unwrap().is_some());
         put(&path, b"headhallo world");

@@ -9,40 +9,40 @@ use std::path::{Path, PathBuf};
 
 /// The rules for the spools of a format.
 pub(crate) trait SpoolRules: Send + Sync {
-    /// Returns how a spool is made.
+    /// Returns the options for a spool.
     fn spool_options(&self, spool: &str) -> SpoolOptions;
     /// Whether a spool can still grow while a file of `slot` is packed.
     fn is_growing(&self, spool: &str, slot: Option<usize>) -> bool;
 }
 
-/// How a spool is made.
+/// The options of a spool.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SpoolOptions {
-    /// Bytes that are reserved at its start.
+    /// Number of bytes reserved at the start for the header.
     pub(crate) head_bytes: usize,
-    /// Whether the run reads parts of it again; otherwise it becomes a file unchanged.
+    /// Whether the run reads the spool again; if not, it becomes an output file unchanged.
     pub(crate) is_reread: bool,
 }
 
-/// The spools of a format, by their names.
+/// The spools of a format, by name.
 pub(crate) struct SpoolSet<'a> {
     context: &'a TaskContext,
     rules: &'a dyn SpoolRules,
-    /// The name of the format, which precedes names of spools where formats share a list.
+    /// The name of the format, used as a prefix where formats share a list of spools.
     format: &'static str,
     folder: PathBuf,
     spools: BTreeMap<String, Spool>,
     marks: BTreeMap<String, Mark>,
-    /// Spools that grew since the last record.
+    /// Names of the spools that grew since the last record.
     grown: BTreeSet<String>,
-    /// The output whose file is being packed.
+    /// The output whose input file is being packed.
     slot: Option<usize>,
-    /// Whether spools of the format may still grow.
+    /// Whether the spools of the format may still grow.
     is_active: bool,
 }
 
 impl<'a> SpoolSet<'a> {
-    /// Resumes the spools in `folder`; `None` if they do not match their marks.
+    /// Resumes the spools in `folder`. Returns `None` if they do not match their marks.
     pub(crate) fn resume(
         context: &'a TaskContext,
         rules: &'a dyn SpoolRules,
@@ -65,12 +65,12 @@ impl<'a> SpoolSet<'a> {
         Ok(Some(Self { context, rules, format, folder, spools, marks, grown, slot: None, is_active: false }))
     }
 
-    /// Returns the name of a spool in lists of several formats.
+    /// Returns the key of a spool in lists of several formats.
     pub(crate) fn key(format: &str, spool: &str) -> String {
         format!("{format}/{spool}")
     }
 
-    /// Returns the length of each spool at the last record.
+    /// Returns the mark of each spool at the last record.
     pub(crate) fn marks(&self) -> &BTreeMap<String, Mark> {
         &self.marks
     }
@@ -80,7 +80,7 @@ impl<'a> SpoolSet<'a> {
         &self.folder
     }
 
-    /// Sets whether the format is being packed, and the output whose file is.
+    /// Sets whether the format is being packed, and the output whose input file is being packed.
     pub(crate) fn set_slot(&mut self, is_active: bool, slot: Option<usize>) {
         (self.is_active, self.slot) = (is_active, slot);
     }
@@ -89,7 +89,7 @@ impl<'a> SpoolSet<'a> {
         self.spools.contains_key(name)
     }
 
-    /// Returns the bytes of an open spool, including its head; 0 if there is none.
+    /// Returns the length of a spool in bytes, including its header; 0 if it does not exist.
     pub(crate) fn bytes(&self, name: &str) -> u64 {
         self.spools.get(name).map_or(0, Spool::bytes)
     }
@@ -98,7 +98,7 @@ impl<'a> SpoolSet<'a> {
         self.spools.get(name).map(Spool::snapshot)
     }
 
-    /// Discards what was appended since the snapshot. Its bytes stay on disk until the journal records the cut.
+    /// Discards all bytes appended since the snapshot. They remain on disk until the journal records the truncation.
     pub(crate) fn rewind_to(&mut self, name: &str, to: Snapshot) -> Outcome<()> {
         self.spools.get_mut(name).map_or(Ok(()), |spool| spool.rewind_to(to))
     }
@@ -109,7 +109,7 @@ impl<'a> SpoolSet<'a> {
         Ok(self.folder.join(name))
     }
 
-    /// Creates an empty spool; one of this name is replaced.
+    /// Creates an empty spool. Replaces a spool of the same name.
     pub(crate) fn create(&mut self, name: &str) -> Outcome<()> {
         let options = self.rules.spool_options(name);
         let spool = Spool::create(&*self.context.fs, &self.folder.join(name), options.head_bytes)?;
@@ -119,7 +119,7 @@ impl<'a> SpoolSet<'a> {
         Ok(())
     }
 
-    /// Appends to a spool, which is created if there is none.
+    /// Appends to a spool. Creates it if it does not exist.
     pub(crate) fn append(&mut self, name: &str, bytes: &[u8]) -> Outcome<()> {
         if !self.spools.contains_key(name) {
             self.create(name)?;
@@ -133,7 +133,7 @@ impl<'a> SpoolSet<'a> {
         Ok(())
     }
 
-    /// Keeps only the mark of a finished spool.
+    /// Removes a finished spool from the set, except for its mark.
     pub(crate) fn drop_finished(&mut self, name: &str) {
         if let Some(spool) = self.spools.remove(name) {
             self.marks.insert(name.to_owned(), spool.mark());
@@ -147,12 +147,12 @@ impl<'a> SpoolSet<'a> {
         spools.iter_mut().filter(|(name, _)| grown.contains(*name)).try_for_each(|(_, spool)| spool.rest())
     }
 
-    /// Closes all files.
+    /// Closes the open files of all spools.
     pub(crate) fn rest(&mut self) -> Outcome<()> {
         self.spools.values_mut().try_for_each(Spool::rest)
     }
 
-    /// Marks the current length of all spools; returns those that grew, by their keys.
+    /// Records the mark of every spool that grew; returns these marks by key.
     pub(crate) fn mark(&mut self) -> Vec<(String, Mark)> {
         let grown = std::mem::take(&mut self.grown);
         for name in &grown {
@@ -165,7 +165,7 @@ impl<'a> SpoolSet<'a> {
         grown.into_iter().filter_map(marked).collect()
     }
 
-    /// Shows the state of the outputs whose spools already exist.
+    /// Updates the state of the outputs whose spools already exist.
     pub(crate) fn show_all(&self) {
         self.marks.keys().for_each(|name| self.show(name));
     }

@@ -55,7 +55,7 @@ impl Translator {
         Ok(())
     }
 
-    /// Returns the character of an escape that denotes one character, the same inside and outside of classes.
+    /// Returns the character of an escape that denotes one character, inside or outside of classes.
     pub(super) fn character(&mut self, c: char) -> Result<char> {
         Ok(match c {
             'a' => '\u{7}',

@@ -4,7 +4,7 @@ use super::{PatternError, Result, Translator, MAX_DEPTH};
 use std::fmt::Write as _;
 
 impl Translator {
-    /// Translates flags for the whole pattern, which Python accepts only at its very start.
+    /// Translates flags for the whole pattern, which Python accepts only at its start.
     pub(super) fn global_flags(&mut self) -> Result<()> {
         while self.chars[self.at..].starts_with(&['(', '?'])
             && self.chars.get(self.at + 2).is_some_and(|c| "aiLmsux".contains(*c))
@@ -28,7 +28,7 @@ impl Translator {
         Ok(())
     }
 
-    /// Returns the flags that have an effect here and mean the same in the `regex` crate. `m` is handled by the translator itself.
+    /// Returns the flags that are relevant here and have the same meaning in the `regex` crate. `m` is handled by the translator.
     pub(super) fn flags(&self, flags: &str) -> Result<String> {
         let mut known = String::new();
         for flag in flags.chars() {
@@ -44,7 +44,7 @@ impl Translator {
         Ok(known)
     }
 
-    /// Translates a group after its `(`; returns false if it was a comment.
+    /// Translates a group after its `(`. Returns `false` if it was a comment.
     pub(super) fn group(&mut self) -> Result<bool> {
         if self.multiline.len() > MAX_DEPTH {
             return Err(PatternError::new(format!("groups are nested more than {MAX_DEPTH} deep")));
@@ -101,7 +101,7 @@ impl Translator {
         false
     }
 
-    /// Translates `(?P<name>`, which opens a group (true), or `(?P=name)`, which is a complete back-reference (false).
+    /// Translates `(?P<name>`, which opens a group (`true`), or `(?P=name)`, which is a complete back-reference (`false`).
     pub(super) fn named_group(&mut self) -> Result<bool> {
         if self.accept("=") {
             let name = self.take_until(')').unwrap_or_default();
@@ -133,7 +133,7 @@ impl Translator {
         self.names.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
     }
 
-    /// Checks that a back-reference follows the end of its group.
+    /// Checks that a back-reference comes after the end of its group.
     pub(super) fn check_reference(&self, number: Option<usize>, text: &str) -> Result<()> {
         match number {
             Some(number) if self.open.contains(&number) => {
@@ -162,7 +162,7 @@ impl Translator {
         Ok(())
     }
 
-    /// Translates `(?:`, `(?i:`, `(?-i:`; returns whether multi-line mode is active inside.
+    /// Translates `(?:`, `(?i:`, `(?-i:`. Returns whether multi-line mode is active inside.
     pub(super) fn flagged_group(&mut self) -> Result<bool> {
         let mut multiline = self.is_multiline();
         let mut flags = String::new();

@@ -6,11 +6,11 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::ops::Range;
 
-/// Number of bytes read at a time.
+/// Number of bytes that are read at a time.
 const WINDOW_BYTES: usize = 256 << 10;
-/// Maximum number of values on the stack: no list of pairs needs more.
+/// Maximum number of values on the stack; lists of pairs need no more.
 const MAX_STACK: usize = 16;
-/// Maximum number of memoized values that can be referred to later. Programs write references only to pairs that occur twice in the list.
+/// Maximum number of memoized values that can be referred to later. Programs refer only to pairs that occur twice in the list.
 const MAX_MEMO: usize = 1 << 18;
 /// Maximum length of a number in decimal digits.
 const MAX_DECIMAL_DIGITS: usize = 24;
@@ -36,19 +36,19 @@ enum Step {
 
 /// Iterates over the items of a pickled list of pairs, in bounded memory.
 ///
-/// Protocols 2 to 5, with or without frames; pairs as tuples or lists. Everything else is a failure that includes the byte offset, and
-/// there are no more items after a failure.
+/// Supports protocols 2 to 5, with or without frames; pairs are tuples or lists. Any other content is a failure with its byte offset, after
+/// which there are no more items.
 pub struct IndexReader<'a> {
     file: &'a ReadFile,
     window: Vec<u8>,
-    /// Offset of the window in the file, and the part of the window that was read.
+    /// Offset of the window in the file, and position in the window.
     start: u64,
     at: usize,
     end: u64,
     stack: Vec<Value>,
     /// Whether items were returned before their `APPENDS`.
     handed_out: bool,
-    /// The last value made, for `MEMOIZE`.
+    /// The most recent value, for `MEMOIZE`.
     latest: Option<Value>,
     memo: Vec<Value>,
     memoized: u64,
@@ -58,7 +58,7 @@ pub struct IndexReader<'a> {
 }
 
 impl<'a> IndexReader<'a> {
-    /// Reads the pickle in a range of a file, given in bytes.
+    /// Returns a reader for the pickle in a byte range of a file.
     pub fn new(file: &'a ReadFile, range: Range<u64>) -> Self {
         Self {
             file,
@@ -77,13 +77,13 @@ impl<'a> IndexReader<'a> {
         }
     }
 
-    /// Accepts also negative numbers of 32 bits, as their two's complement of 64 bits: a faulty merge may place documents before the first
-    /// token.
+    /// Also accepts negative 32-bit numbers, which are returned as two's complement of 64 bits. A faulty merge may have placed documents
+    /// before the first token.
     pub fn with_negative(self) -> Self {
         Self { takes_negative: true, ..self }
     }
 
-    /// Returns the next pair; `None` at the end of the list, which must be the end of the range too.
+    /// Returns the next pair; `None` at the end of the list, which must be the end of the range.
     pub fn next_item(&mut self) -> Outcome<Option<(u64, u64)>> {
         if self.is_ended {
             return Ok(None);
@@ -204,7 +204,7 @@ impl<'a> IndexReader<'a> {
         Ok(Step::Nothing)
     }
 
-    /// Completes a pair: it is an item if the list is being filled, otherwise a value on the stack.
+    /// Completes a pair: an item if the list is being filled, otherwise a value on the stack.
     fn pair(&mut self, first: u64, second: u64) -> Outcome<Step> {
         if self.stack == [Value::Outer, Value::Mark] {
             self.handed_out = true;
@@ -233,7 +233,7 @@ impl<'a> IndexReader<'a> {
     fn two_above_mark(&mut self) -> Outcome<(u64, u64)> {
         let (second, first, mark) = (self.stack.pop(), self.stack.pop(), self.stack.pop());
         match (mark, first, second) {
-            // The mark of a group of which some items were already returned is not the mark of a pair.
+            // If items of a group were already returned, its mark is not the mark of a pair.
             (Some(Value::Mark), Some(Value::Number(first)), Some(Value::Number(second)))
                 if !self.handed_out || self.stack.len() >= 2 =>
             {
@@ -255,7 +255,7 @@ impl<'a> IndexReader<'a> {
     fn memoize(&mut self, number: u64) -> Outcome<()> {
         let Some(value) = self.latest else { return Err(self.refuse("it stores a value that does not exist")) };
         self.memoized = self.memoized.max(number.saturating_add(1));
-        // Values memoized out of order or beyond the limit are not stored; that fails only if something refers to them.
+        // Values memoized out of order or beyond the limit are not stored. This fails only if they are referred to.
         if number == self.memo.len() as u64 && self.memo.len() < MAX_MEMO {
             self.memo.push(value);
         }

@@ -34,7 +34,7 @@ fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Interprets the operations that [`write_index`] uses as a pickle machine does, independently of the reader.
+/// Executes the operations that [`write_index`] uses as a pickle machine does, independently of the reader.
 fn model(bytes: &[u8]) -> Vec<(u64, u64)> {
     let (mut at, mut list, mut numbers) = (2, Vec::new(), Vec::<u64>::new());
     let number = |at: usize, count: usize| (0..count).rev().fold(0u128, |n, i| (n << 8) | u128::from(bytes[at + i]));
@@ -112,7 +112,7 @@ const KNOWN: [(u64, u64, &str); 9] = [
 fn other_ways_to_write_the_same_list_are_read() {
     let list = vec![(5, 6), (7, 70_000)];
     let tail = b"K\x07Jp\x11\x01\x00";
-    // Protocol 2 with numbered memo; one group without memo or frame; pairs by mark; pairs as lists; decimals; each by itself.
+    // Protocol 2 with numbered memo; one group without memo or frame; pairs by mark; pairs as lists; decimals; each variant separately.
     let spellings: [&[&[u8]]; 6] = [
         &[b"\x80\x02]q\x00(K\x05K\x06\x86q\x01", tail, b"\x86q\x02e."],
         &[b"\x80\x05](K\x05K\x06\x86", tail, b"\x86e."],

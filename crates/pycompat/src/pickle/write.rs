@@ -3,18 +3,18 @@
 use super::PROTO;
 use gristmill_core::Outcome;
 
-/// A frame is closed before the next value once it has this many bytes.
+/// Size at which a frame is closed before the next value, in bytes.
 const MAX_FRAME_BYTES: usize = 65_536;
-/// Frames with fewer bytes are written without their header.
+/// Frames with fewer bytes have no header.
 const MIN_FRAME_BYTES: usize = 4;
 /// Number of items in one append operation.
 const ITEMS_PER_APPEND: u64 = 1_000;
-/// Item count of a list with an unknown number of items, more than one.
+/// The count for a list with an unknown number of items, at least two.
 const UNKNOWN_COUNT: u64 = u64::MAX;
-/// The protocol that is written.
+/// The protocol number that is written.
 const PROTOCOL: u8 = 4;
 
-/// Writes a pickled list of `count` pairs; finished bytes are passed to `out` in pieces of about 64 KiB.
+/// Writes a pickled list of `count` pairs. Finished bytes are passed to `out` in pieces of about 64 KiB.
 ///
 /// `items` must yield exactly `count` pairs.
 pub fn write_index(
@@ -37,7 +37,7 @@ pub struct IndexWriter {
 }
 
 impl IndexWriter {
-    /// Creates a writer for a list of `count` items: a list of one item is written differently from all others.
+    /// Creates a writer for a list of `count` items. The count is needed because a list of one item is encoded differently.
     pub fn new(count: u64) -> Self {
         let mut frame = Vec::with_capacity(MAX_FRAME_BYTES + 64);
         frame.extend_from_slice(&[0x5d, 0x94]);
@@ -108,7 +108,7 @@ fn put_number(bytes: &mut Vec<u8>, number: u64) {
         bytes.push(0x4a);
         bytes.extend_from_slice(&word.to_le_bytes());
     } else {
-        // A ninth byte keeps the sign of numbers from 2⁶³ onwards.
+        // A ninth byte stores the sign of numbers from 2⁶³ on.
         let count = (64 - number.leading_zeros()) as usize / 8 + 1;
         let mut digits = [0; 9];
         digits[..8].copy_from_slice(&number.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Finds added tokens in a text, with the same result as the reference.
+//! Finds the added tokens of a text, as the reference tokenizer does.
 
 use super::classes::{Classes, WORD};
 use crate::reference_model::Raw;
@@ -28,7 +28,7 @@ struct Token {
     strips_right: bool,
 }
 
-/// Tokens that are searched for in the raw text, and those that are searched for in the normalized text.
+/// Added tokens that are searched for in the raw text, and those that are searched for in the normalized text.
 #[derive(Debug, Default)]
 pub(super) struct AddedTokens {
     pub(super) raw: Option<Set>,
@@ -76,7 +76,8 @@ impl Set {
     }
 }
 
-/// Passes the parts of a text to `each`, in order, until it returns `false`. Returns `false` then, and where the reference would fail.
+/// Passes the parts of a text to `each` in order, until it returns `false`. Returns `false` in this case, and for texts that the reference
+/// tokenizer cannot encode.
 pub(super) fn split<'a>(set: Option<&Set>, text: &'a str, mut each: impl FnMut(Part<'a>) -> bool) -> bool {
     let mut done = 0;
     if let Some(set) = set {
@@ -87,7 +88,7 @@ pub(super) fn split<'a>(set: Option<&Set>, text: &'a str, mut each: impl FnMut(P
                 continue;
             }
             if token.strips_left {
-                // Spaces that the previous token took are no longer available.
+                // Spaces that belong to the previous token are not available.
                 start = text[..start].trim_end().len().max(done);
             }
             if token.strips_right {

@@ -1,30 +1,30 @@
-//! Finds where a long word can be cut without changing its ids: at places that no token made by merging crosses.
+//! Finds positions at which a long word can be cut without changing its ids: positions that no merged token spans.
 //!
-//! In scripts without blanks words are whole sentences, which do not recur; their parts do. Only places before a character of three or four
-//! bytes are examined.
+//! In scripts without spaces, words are whole sentences, which do not recur, but their parts do. Only positions before a character of three
+//! or four bytes are examined.
 
 use super::hash::folded_product;
 
-/// A filter of the bytes on either side of a place, up to three on each, where a token crosses it: a place may be reported as crossed
-/// although it is not, never the reverse.
+/// A filter of the bytes around the positions that tokens span, up to three bytes on each side. False positives are possible: a position
+/// may be reported although no token spans it. False negatives are not.
 #[derive(Debug)]
 pub(super) struct BoundaryFilter {
     words: Vec<u64>,
 }
 
-/// The least first byte of a character of three or four bytes.
+/// Smallest first byte of a character of three or four bytes.
 pub(super) const LONG: u8 = 0xe0;
 
-/// Number of bytes on each side that are examined.
+/// Number of bytes that are examined on each side.
 const SIDE: usize = 3;
 
 impl BoundaryFilter {
-    /// Returns a filter for tokens of `bytes` bytes in total, each of which is passed to [`add`](Self::add).
+    /// Returns an empty filter for tokens of `bytes` bytes in total. Each token must then be passed to [`add`](Self::add).
     pub(super) fn new(bytes: usize) -> Self {
         Self { words: vec![0; (bytes / 32).next_power_of_two()] }
     }
 
-    /// Adds a token made by merging; returns whether it crosses such a place.
+    /// Adds a merged token. Returns whether it spans a position before a long character.
     pub(super) fn add(&mut self, token: &[u8]) -> bool {
         let mut reaches = false;
         for at in (1..token.len()).filter(|at| token[*at] >= LONG) {
@@ -39,16 +39,16 @@ impl BoundaryFilter {
         reaches
     }
 
-    /// Returns the end of the first part of a word that ends at `end`.
+    /// Returns the end of the first part of the word at `at..end`.
     #[inline]
     pub(super) fn first(&self, text: &[u8], at: usize, end: usize) -> usize {
         (at + 1..end).find(|at| text[*at] >= LONG && !self.is_crossed(text, *at)).unwrap_or(end)
     }
 
-    /// Whether a token may cross this place.
+    /// Whether a token may span this position.
     pub(super) fn is_crossed(&self, text: &[u8], at: usize) -> bool {
         let sides = ContextBytes::new(text, at);
-        // A token may begin or end within these bytes; most tokens cover all of them.
+        // A token may start or end within these bytes, but most tokens cover all of them.
         (1..=SIDE).rev().any(|left| {
             (1..=SIDE).rev().any(|right| {
                 let (place, bits) = self.place(sides.key(left, right));
@@ -57,14 +57,14 @@ impl BoundaryFilter {
         })
     }
 
-    /// Returns the bytes around a place that determine whether it is crossed, in the lower 48 bits.
+    /// Returns the bytes around a position in the lower 48 bits. They determine the result of [`is_crossed`](Self::is_crossed).
     #[inline]
     pub(super) fn surrounding_bytes(text: &[u8], at: usize) -> u64 {
         let ContextBytes { left, right } = ContextBytes::new(text, at);
         left << 24 | right
     }
 
-    /// Returns the index of the filter's word for these bytes, and the bits in it.
+    /// Returns the index of the filter word for these bytes, and the bits in the word.
     #[inline]
     fn place(&self, key: u64) -> (usize, u64) {
         let hash = folded_product(key ^ 0x2545_F491_4F6C_DD1D, 0x9E37_79B9_7F4A_7C15);
@@ -72,7 +72,7 @@ impl BoundaryFilter {
     }
 }
 
-/// The bytes before and after a place, the nearest lowest; zeros where the text ends.
+/// The bytes before and after a position, nearest byte lowest. Zeros beyond the text.
 struct ContextBytes {
     left: u64,
     right: u64,
@@ -88,7 +88,7 @@ impl ContextBytes {
         }
     }
 
-    /// Returns the nearest `left` and `right` bytes of the two sides, and these counts, in one number.
+    /// Returns the nearest `left` and `right` bytes, and both counts, in one number.
     #[inline]
     fn key(&self, left: usize, right: usize) -> u64 {
         let part = |side: u64, count: usize| side & !(u64::MAX << (8 * count)) | (count as u64) << 24;
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_word_is_cut_where_no_token_reaches_over_and_nowhere_else() {
         let mut cuts = BoundaryFilter::new(1 << 16);
-        // Whole characters, the end of one and the start of the next, and more of both.
+        // Whole characters, the end of one and the start of the next, and longer parts of two characters.
         for token in ["世界".as_bytes(), &"時間".as_bytes()[2..4], &"経済".as_bytes()[1..5], "今日は".as_bytes()]
         {
             cuts.add(token);

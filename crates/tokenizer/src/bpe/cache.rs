@@ -1,7 +1,7 @@
-//! A cache of words whose ids are known, for one thread.
+//! A cache of words and their ids, for one thread.
 //!
-//! An entry stores the whole word with its length, so that a hit is one comparison and no hash is trusted. The tables grow with the number
-//! of words of a text, up to a limit: a page of prose needs little, texts in many languages have a million words.
+//! An entry stores the whole word and its length, so a hit needs one comparison and does not depend on hashes. The tables grow with the
+//! number of distinct words, up to a limit: a page of prose needs little memory, texts in many languages have a million words.
 
 use super::entry::{Entry, LongEntry, ShortEntry, WordEntry, MAX_IDS};
 use super::keys::{Key, LongKey, ShortKey, MAX_KEY_BYTES, SHORT};
@@ -9,15 +9,15 @@ use super::long_words::LongWords;
 use super::table::Table;
 use std::ops::Range;
 
-/// Initial sizes: 2 MiB of short and 1 MiB of long words.
+/// Initial sizes: 2 MiB for short words and 1 MiB for long words.
 const FIRST: Sizes = Sizes { short: 1 << 16, long: 1 << 14 };
 /// Maximum sizes.
 const MAX_WORDS: Sizes = Sizes { short: 1 << 20, long: 1 << 18 };
 
-/// Bytes by which the tables may grow together, unless set otherwise.
+/// Default limit for the growth of both tables together, in bytes.
 const MAX_CACHE_BYTES: usize = 40 << 20;
 
-/// Number of words for which the tables have slots, powers of two.
+/// Number of slots of the tables; powers of two.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub(super) short: usize,
@@ -27,12 +27,12 @@ pub(super) struct Sizes {
 /// The words and their ids.
 #[derive(Debug)]
 pub(super) struct Cache {
-    /// Words of up to [`SHORT`] bytes that have few ids, the others of up to [`MAX_KEY_BYTES`], and those that are longer.
+    /// Words of up to [`SHORT`] bytes with few ids, other words of up to [`MAX_KEY_BYTES`] bytes, and longer words.
     pub(super) short: Table<ShortEntry>,
     long: Table<LongEntry>,
     longer: LongWords,
     first: Sizes,
-    /// Bytes by which the tables may still grow.
+    /// Number of bytes by which the tables may still grow.
     free_bytes: usize,
 }
 
@@ -59,7 +59,7 @@ impl Cache {
         Self { first: sizes, ..Self::with_bytes(0) }
     }
 
-    /// Allocates the tables, unless they are allocated.
+    /// Allocates the tables if they are not allocated yet.
     pub(super) fn open(&mut self) {
         if !self.long.is_filled() {
             self.short.fill(self.first.short);
@@ -67,14 +67,14 @@ impl Cache {
         }
     }
 
-    /// Prefetches the entry of a word of more than [`SHORT`] bytes.
+    /// Prefetches the entry of a word with more than [`SHORT`] bytes.
     #[inline]
     pub(super) fn fetch_long(&self, key: LongKey) {
         self.long.view().fetch(key.hash());
     }
 
-    /// Writes the ids of the word at this range of a text after the first `count` ids of `out`, if the word is known; `out` may have
-    /// further elements, which are overwritten. The key of a word is faster to compute where the text continues after it.
+    /// Writes the ids of the word in this range of a text after the first `count` ids of `out`, if the word is known. Overwrites further
+    /// elements of `out`. The key is computed faster if the text continues after the word.
     #[inline(never)]
     pub(super) fn put(&mut self, text: &[u8], word: Range<usize>, count: &mut usize, out: &mut Vec<u32>) -> bool {
         let (at, length) = (word.start, word.len());
@@ -97,7 +97,7 @@ impl Cache {
         true
     }
 
-    /// Stores the ids of the word at this range of a text, if it is not too long and they are few enough.
+    /// Stores the ids of the word in this range of a text, unless the word is too long or has too many ids.
     pub(super) fn keep(&mut self, text: &[u8], word: Range<usize>, ids: &[u32]) {
         let (at, length) = (word.start, word.len());
         if length > MAX_KEY_BYTES {
@@ -119,7 +119,8 @@ impl Cache {
     }
 }
 
-/// Writes ids after the first `count` elements and increases `count` by `more`. After a long list `out` has as much room as before.
+/// Writes ids after the first `count` elements and increases `count` by `more`. After a long list, `out` has as many spare elements as
+/// before.
 #[inline]
 fn write(ids: &[u32], more: usize, count: &mut usize, out: &mut Vec<u32>) {
     if ids.len() > MAX_IDS {
@@ -131,13 +132,13 @@ fn write(ids: &[u32], more: usize, count: &mut usize, out: &mut Vec<u32>) {
     *count += more;
 }
 
-/// Enlarges a table, if it is crowded and there is room.
+/// Enlarges a table if it is crowded and memory is left.
 #[inline]
 fn grow<E: Entry>(table: &mut Table<E>, most: usize, room: &mut usize) {
     if !table.is_crowded() {
         return;
     }
-    // Where a table is too small, one of twice the size usually is soon as well, and each growth copies all entries.
+    // A table that needs twice the size usually needs four times the size soon, and each growth copies all entries.
     let more = |times: &usize| (times - 1) * table.bytes();
     let times = [4, 2].into_iter().find(|times| times * table.places() <= most && more(times) <= *room);
     if let Some(times) = times {
@@ -157,12 +158,12 @@ mod tests {
 
     #[test]
     fn words_are_found_as_they_were_kept_and_never_one_for_another() {
-        // Unlimited room, less room than the tables need, and none.
+        // Unlimited memory, less memory than the tables need, and none.
         let known = [MAX_CACHE_BYTES, 6 << 20, 0].map(|room| count_known(Cache::with_bytes(room)));
         assert!(known[0] > known[1] && known[1] > known[2] && known[2] > 0, "{known:?}");
     }
 
-    /// Returns how many words are known when they occur a second time.
+    /// Returns the number of words that are known at their second occurrence.
     fn count_known(mut cache: Cache) -> usize {
         cache.open();
         let room = cache.free_bytes;

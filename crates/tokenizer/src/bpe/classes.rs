@@ -1,23 +1,24 @@
-//! Classes of characters, identical to those of the reference: its pattern engine uses the same edition of Unicode as the crate that these
-//! come from, which the reference uses to find whole words.
+//! Character classes, identical to those of the reference tokenizer: its regex engine uses the same Unicode version as `regex-syntax`,
+//! which it also uses to find whole words.
 
 use regex_syntax::hir::{Class, HirKind};
 use std::sync::LazyLock;
 use wide::u8x16;
 
-/// `\p{L}`.
+/// Letters: `\p{L}`.
 pub(super) const LETTER: u8 = 1;
-/// `\p{N}`.
+/// Numbers: `\p{N}`.
 pub(super) const NUMBER: u8 = 2;
-/// `\s`.
+/// White space: `\s`.
 pub(super) const SPACE: u8 = 4;
-/// `\p{Lu}`, `\p{Lt}`, `\p{Lm}`, `\p{Lo}`, `\p{M}`: characters that can begin a word that begins with a capital.
+/// `\p{Lu}`, `\p{Lt}`, `\p{Lm}`, `\p{Lo}`, `\p{M}`: characters that can start a word with an initial capital.
 pub(super) const UPPER: u8 = 8;
 /// `\p{Ll}`, `\p{Lm}`, `\p{Lo}`, `\p{M}`: characters that can continue such a word.
 pub(super) const LOWER: u8 = 16;
-/// `\w` of the `regex` crate, by which the reference decides whether an added token is a whole word; its patterns use a different one.
+/// `\w` of the `regex` crate, by which the reference tokenizer decides whether an added token is a whole word. Its patterns use another
+/// definition.
 pub(super) const WORD: u8 = 32;
-/// No character: the end of the text.
+/// The end of the text.
 pub(super) const END: u8 = 64;
 
 const CLASSES: [(&str, u8); 6] = [
@@ -29,7 +30,7 @@ const CLASSES: [(&str, u8); 6] = [
     (r"\w", WORD),
 ];
 
-/// Classes in pages of 256 code points, each distinct page stored once.
+/// Classes in pages of 256 code points. Identical pages are stored once.
 pub(super) struct Classes {
     ascii: [u8; 128],
     numbers: Vec<u16>,
@@ -73,7 +74,7 @@ impl Classes {
         page.map_or(0, |page| page[character as usize & 255])
     }
 
-    /// Returns the classes of the character at this place of a text, and its length in bytes; [`END`] and 0 after the last.
+    /// Returns the classes of the character at this offset, and its length in bytes; [`END`] and 0 at the end of the text.
     #[inline]
     pub(super) fn class_at(&self, text: &[u8], at: usize) -> (u8, usize) {
         match text.get(at) {
@@ -86,7 +87,7 @@ impl Classes {
         }
     }
 
-    /// Returns the end of the run of characters from `at` on that are in one of these classes.
+    /// Returns the end of the run of characters in these classes that starts at `at`.
     #[inline]
     pub(super) fn run(&self, text: &[u8], mut at: usize, classes: u8) -> usize {
         loop {
@@ -98,7 +99,7 @@ impl Classes {
         }
     }
 
-    /// Like [`run`](Self::run) for letters, sixteen at a time where they are ASCII.
+    /// Like [`run`](Self::run) for letters. Compares sixteen bytes at a time while they are ASCII.
     #[inline]
     pub(super) fn letters(&self, text: &[u8], mut at: usize) -> usize {
         loop {
@@ -109,7 +110,7 @@ impl Classes {
                     continue;
                 }
             }
-            // Consecutive characters of several bytes are examined one by one.
+            // Consecutive multi-byte characters are examined one by one.
             loop {
                 let (class, length) = self.class_at(text, at);
                 if class & LETTER == 0 {
@@ -123,7 +124,7 @@ impl Classes {
         }
     }
 
-    /// Like [`run`](Self::run) for characters that are neither space nor letter nor number.
+    /// Like [`run`](Self::run) for characters that are neither spaces nor letters nor numbers.
     #[inline]
     pub(super) fn others(&self, text: &[u8], mut at: usize) -> usize {
         loop {
@@ -136,7 +137,7 @@ impl Classes {
     }
 }
 
-/// Returns the character at this place of a UTF-8 text, where it is not ASCII, and its length in bytes.
+/// Returns the non-ASCII character at this offset of a UTF-8 text, and its length in bytes.
 #[inline]
 pub(super) fn decode(text: &[u8], at: usize) -> (u32, usize) {
     let byte = |offset: usize| text.get(at + offset).map_or(0, |byte| u32::from(*byte));
@@ -149,7 +150,7 @@ pub(super) fn decode(text: &[u8], at: usize) -> (u32, usize) {
     }
 }
 
-/// Returns how many of sixteen bytes are ASCII letters before the first that is not.
+/// Returns the number of ASCII letters at the start of sixteen bytes.
 #[inline]
 fn ascii_letters(part: [u8; 16]) -> usize {
     let from_a = (u8x16::from(part) | u8x16::splat(0x20)) - u8x16::splat(b'a');

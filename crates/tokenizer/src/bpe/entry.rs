@@ -1,54 +1,55 @@
-//! A word and its ids, as stored in a [`Table`](super::table::Table): the whole word, so that no hash is trusted.
+//! A cache entry with a word and its ids, as stored in a [`Table`](super::table::Table). It contains the whole word, so that a lookup does
+//! not depend on hashes.
 
 use super::keys::{Key, LongKey, ShortKey};
 use bytemuck::Pod;
 
-/// Maximum number of ids that are stored with a short word, and with any word.
+/// Maximum number of ids stored with a short word, and with any word.
 pub(super) const MAX_SHORT_IDS: usize = 4;
 pub(super) const MAX_IDS: usize = 8;
 
-/// The result of looking a word up.
+/// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordEntry {
-    /// The number of ids, and the ids followed by zeros or other values.
+    /// The number of ids, and the ids, followed by arbitrary values.
     Ids(usize, [u32; MAX_IDS]),
-    /// The ids are in another table.
+    /// The ids are in the other table.
     InTable,
     Nothing,
 }
 
-/// A slot of a table; all zeros is an empty one.
+/// A slot of a table. A slot of zeros is empty.
 pub(super) trait Entry: Pod {
     type Key: Key;
 
-    /// Returns the entry of a word and its ids, or one that says that these are elsewhere, if they do not fit.
+    /// Returns the entry of a word and its ids. If the ids do not fit, the entry refers to the other table.
     fn new(key: Self::Key, ids: &[u32]) -> Self;
 
-    /// Maximum number of ids that fit.
+    /// Maximum number of ids of an entry.
     const MAX_STORED_IDS: usize;
 
-    /// Returns the key of the pre-token in this slot of the cache; `None` for an empty slot.
+    /// Returns the word in this slot; `None` for an empty slot.
     fn key(&self) -> Option<Self::Key>;
 
     /// Whether the slot is empty.
     fn is_empty(&self) -> bool;
 
-    /// Returns what the entry says about this word.
+    /// Looks up a word in this entry.
     fn lookup(&self, key: Self::Key) -> WordEntry;
 }
 
-/// The entry of a short word: two numbers of its key, then its ids. The number of ids is stored above the length in the key, where a key
-/// has zeros. For a word whose ids are elsewhere the length is stored there instead, and zeros in its usual place: no word has that key, so
-/// that only a search for it finds it.
+/// The entry of a short word: two numbers of its key, then its ids. The number of ids is stored in the bits above the length, which are
+/// zero in a key. If the ids are in the other table, the length is stored in these bits instead, and its own bits are zero. No key has this
+/// form, so only a lookup of the word finds the entry.
 pub(super) type ShortEntry = [u64; 4];
 
-/// Position of the length in a key's second number, and its number of bits.
+/// Position and number of the bits for the length in the second number of a key.
 const LENGTH_SHIFT: u32 = 56;
 const LENGTH_BITS: u32 = 4;
 const COUNT_SHIFT: u32 = LENGTH_SHIFT + LENGTH_BITS;
 const BYTES: u64 = (1 << LENGTH_SHIFT) - 1;
 
-/// Returns the number of ids of this word, and the ids followed by zeros; `None` if the entry is of another word, or its ids are elsewhere.
+/// Returns the number of ids of a word, and the ids followed by zeros; `None` if the entry has another word or no ids.
 #[inline]
 pub(super) fn ids_of([a, b, ids @ ..]: &ShortEntry, key: ShortKey) -> Option<(usize, [u32; MAX_SHORT_IDS])> {
     let [c, d] = key.numbers();
@@ -105,7 +106,7 @@ impl Entry for ShortEntry {
     }
 }
 
-/// The entry of a longer word: four numbers of its key, then its ids; their number is stored in the upper bits of the first.
+/// The entry of a longer word: four numbers of its key, then its ids. The number of ids is in the upper bits of the first id.
 pub(super) type LongEntry = [u64; 8];
 
 const ID_BITS: u32 = 28;

@@ -1,19 +1,19 @@
-//! Finds characters of several bytes that can be one symbol from the start of a word.
+//! Finds multi-byte characters that can be one symbol before merging starts.
 //!
-//! In a vocabulary that spells bytes, the bytes of a character are usually joined before the character takes part in any other merge. Where
-//! that is so the character can replace its bytes from the start, and a word of a script far from ASCII has a third as many symbols.
+//! In a vocabulary of bytes, the bytes of a character are usually merged before the character takes part in any other merge. In this case,
+//! the character can replace its bytes at the start, which reduces the symbols of a word in a non-Latin script to a third.
 //!
-//! It is so where every merge that joins the character, or a part of it, to something else comes later than the last of those that make the
-//! character. Up to that merge its bytes are only joined to each other, and no other merge depends on whether that has happened yet.
+//! This is valid if every merge of the character, or of a part of it, with another symbol has a higher rank than all merges that produce
+//! the character. Before these, its bytes are only merged with each other, and no other merge depends on whether this has already happened.
 
 use super::pairs::{Pairs, NOT_JOINED};
 use super::symbols::{CharacterIds, NONE};
 use std::collections::HashMap;
 
-/// The lowest rank at which something is joined to a character or to a part of one.
+/// The lowest rank of a merge of a character, or of a part of one, with another symbol.
 #[derive(Debug, Default)]
 pub(super) struct FirstMergeRanks {
-    /// By whole character, and by the first and the last bytes of characters.
+    /// Ranks for whole characters, and for the first and the last bytes of characters.
     whole: Ranks,
     starts: Ranks,
     ends: Ranks,
@@ -21,12 +21,12 @@ pub(super) struct FirstMergeRanks {
     chars: Vec<(char, u32)>,
 }
 
-/// Ranks by up to four bytes.
+/// Ranks for strings of up to four bytes.
 #[derive(Debug, Default)]
 struct Ranks(HashMap<[u8; 5], u32>);
 
 impl Ranks {
-    /// Adds the rank of a part, unless a lower one is stored. No character has a part of more than four bytes.
+    /// Adds the rank of a part unless a lower rank is stored. Ignores parts of more than four bytes, which no character has.
     fn add(&mut self, part: &[u8], rank: u32) {
         if let Some(key) = Self::key(part) {
             self.0.entry(key).or_insert(rank);
@@ -37,7 +37,7 @@ impl Ranks {
         Self::key(part).and_then(|key| self.0.get(&key)).is_none_or(|rank| *rank > last)
     }
 
-    /// Returns the bytes, followed by their number.
+    /// Returns the bytes, padded and followed by their number.
     fn key(part: &[u8]) -> Option<[u8; 5]> {
         let mut key = [0, 0, 0, 0, part.len() as u8];
         key.get_mut(..part.len()).filter(|_| part.len() <= 4)?.copy_from_slice(part);
@@ -46,12 +46,12 @@ impl Ranks {
 }
 
 impl FirstMergeRanks {
-    /// Adds the product of the merge of this rank, as bytes. Merges come in the order of their ranks.
+    /// Adds the product of the merge with this rank, as bytes. Must be called in the order of ranks.
     pub(super) fn add(&mut self, rank: u32, token: &[u8]) {
         if token.is_ascii() {
             return;
         }
-        // Bytes that continue a character which began before the token.
+        // Continuation bytes of a character that started before the token.
         let before = token.iter().take_while(|byte| is_further(**byte)).count();
         if before == token.len() {
             return;
@@ -63,7 +63,7 @@ impl FirstMergeRanks {
         while at < token.len() {
             let length = length(token[at]);
             let Some(character) = token.get(at..at + length) else {
-                // The character ends after the token; if it is the whole token, nothing is joined to it.
+                // The character ends after the token. If it is the whole token, it is not merged with another symbol.
                 if at > 0 {
                     self.starts.add(&token[at..], rank);
                 }
@@ -80,7 +80,7 @@ impl FirstMergeRanks {
         }
     }
 
-    /// Returns the characters that can replace their bytes; `bytes` are the ids of the bytes.
+    /// Returns the characters that can replace their bytes. `bytes` has the ids of the bytes.
     pub(super) fn finish(self, bytes: &[u32; 256], pairs: &Pairs) -> CharacterIds {
         let mut found = CharacterIds::default();
         for (character, rank) in &self.chars {
@@ -97,7 +97,7 @@ impl FirstMergeRanks {
     }
 }
 
-/// Returns the highest rank of the merges that make a character of its bytes alone, if they do.
+/// Returns the highest rank of the merges that produce a character from its bytes; `None` if they do not produce it.
 fn last_of(spelled: &[u8], id: u32, bytes: &[u32; 256], pairs: &Pairs) -> Option<u32> {
     let mut symbols: Vec<u32> = spelled.iter().map(|byte| bytes[usize::from(*byte)]).collect();
     let mut last = 0;
@@ -115,12 +115,12 @@ fn last_of(spelled: &[u8], id: u32, bytes: &[u32; 256], pairs: &Pairs) -> Option
     (symbols == [id]).then_some(last)
 }
 
-/// Whether the byte continues a character.
+/// Whether a byte is a continuation byte.
 fn is_further(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
 
-/// Returns the number of bytes of the character that begins with this byte.
+/// Returns the length of a character in bytes from its first byte.
 fn length(first: u8) -> usize {
     match first {
         0..=0xdf => 1 + usize::from(first >= 0x80),

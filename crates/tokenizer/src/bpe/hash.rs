@@ -1,6 +1,6 @@
-//! Hashes that are only used as hints: what they lead to is always compared.
+//! Hash functions. Hashes only locate candidates, which are always compared.
 
-/// Returns the two halves of the product, combined by XOR.
+/// Returns the XOR of both halves of the product.
 #[inline]
 pub(super) fn folded_product(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);

@@ -1,4 +1,4 @@
-//! Joins words that are not in the cache into ids, several at a time.
+//! Merges the bytes of words that are not in the cache into ids, several words at a time.
 
 use super::merge::{JoinNeighbours, Merger, ShortWord, Steps};
 use super::model::Model;
@@ -7,47 +7,47 @@ use super::pieces::WordBuffers;
 use super::symbols::Start;
 use super::wide::WideMerger;
 
-/// Number of words that are joined at a time: of few symbols, of some, and of many.
+/// Number of words that are merged at a time: words with few symbols, with some, and with many.
 const WORDS_OF_FEW_SYMBOLS: usize = 8;
 const WORDS_OF_SOME_SYMBOLS: usize = 8;
 const WORDS_OF_MANY_SYMBOLS: usize = 4;
 
-/// The value is not known yet.
+/// Marks a value that is not known yet.
 const LATER: usize = usize::MAX;
 
 /// A word that is not in the cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CacheMiss {
-    /// Its range in the bytes of all waiting words.
+    /// Its range in the bytes of all cache misses.
     pub(super) at: usize,
     pub(super) end: usize,
-    /// Number of ids before it, not counting those of other waiting words.
+    /// Number of cached ids before the word.
     pub(super) before: usize,
     /// The range of its ids; [`LATER`] until they are known.
     from: usize,
     to: usize,
-    /// Its range among the words that begin as pieces; [`LATER`] for others.
+    /// The range of its initial symbols if it is split into pieces; otherwise [`LATER`].
     start: (usize, usize),
 }
 
 impl CacheMiss {
-    /// Returns a word of `length` bytes without ids.
+    /// Returns a word of `length` bytes whose ids are not known yet.
     pub(super) fn new(at: usize, length: usize, before: usize) -> Self {
         Self { at, end: at + length, before, from: LATER, to: LATER, start: (LATER, LATER) }
     }
 
-    /// Marks its ids as unknown again.
+    /// Resets the ids to unknown.
     pub(super) fn clear_ids(&mut self) {
         (self.from, self.to, self.start) = (LATER, LATER, (LATER, LATER));
     }
 
-    /// Returns its ids, which are among those of all joined words.
+    /// Returns its ids, given the ids of all merged words.
     pub(super) fn ids<'a>(&self, all: &'a [u32]) -> &'a [u32] {
         all.get(self.from..self.to).unwrap_or_default()
     }
 }
 
-/// Buffers for joining words.
+/// Buffers for merging words.
 #[derive(Debug, Default)]
 pub(super) struct Joiner {
     few: Box<[ShortWord<16>; WORDS_OF_FEW_SYMBOLS]>,
@@ -59,7 +59,7 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
-    /// Joins words whose bytes are in `text` and returns their ids, or `None` where a symbol is missing.
+    /// Merges the words, whose bytes are in `text`, and returns their ids. Returns `None` if the vocabulary lacks a symbol.
     pub(super) fn join(&mut self, model: &Model, text: &[u8], cold: &mut [CacheMiss]) -> Option<&[u32]> {
         let Self { few, short_words: some, many, merger, pieces, ids } = self;
         ids.clear();
@@ -87,7 +87,7 @@ impl Joiner {
     }
 }
 
-/// One step of one lane.
+/// A merge of one lane.
 #[derive(Clone, Copy, Debug, Default)]
 struct MergeStep {
     at: usize,
@@ -104,12 +104,13 @@ struct PairQueue<'a> {
     cold: &'a mut [CacheMiss],
     pieces: &'a WordBuffers,
     next: usize,
-    /// Whether some words had no room in a lane.
+    /// Whether some words have too many symbols for the lanes.
     has_more: bool,
 }
 
 impl PairQueue<'_> {
-    /// Starts the next word that has room in a lane and returns its index, `None` where there are no more. Fails where a symbol is missing.
+    /// Starts the next word that fits into a lane and returns its index; `None` if there are no more. Fails if the vocabulary lacks a
+    /// symbol.
     #[inline]
     fn begin<L: Steps>(&mut self, lane: &mut L, ids: &mut Vec<u32>) -> Result<Option<usize>, ()> {
         while let Some(word) = self.cold.get_mut(self.next) {
@@ -137,7 +138,7 @@ impl PairQueue<'_> {
         Ok(None)
     }
 
-    /// Stores the ids of a finished word.
+    /// Stores the ids of a merged word.
     #[inline]
     fn end<L: Steps>(&mut self, word: usize, lane: &L, ids: &mut Vec<u32>) {
         if let Some(word) = self.cold.get_mut(word) {
@@ -148,7 +149,7 @@ impl PairQueue<'_> {
     }
 }
 
-/// Starts a word with these symbols, each with the rank of the pair it forms with the one before it, if there is room.
+/// Starts a word with these symbols if it fits into the lane. `ranks` has the rank of the pair of each symbol and the previous one.
 #[inline]
 fn begin_with<L: Steps>((symbols, ranks): (&[u32], &[u32]), lane: &mut L) -> Start {
     if symbols.len() > L::MAX_SYMBOLS {
@@ -161,10 +162,11 @@ fn begin_with<L: Steps>((symbols, ranks): (&[u32], &[u32]), lane: &mut L) -> Sta
     Start::Ready
 }
 
-/// Joins the words whose ids are not known yet and that have room in a lane; returns whether those were all. `None` where a symbol is
-/// missing.
+/// Merges the words whose ids are not known yet and that fit into a lane. Returns whether these were all words, or `None` if the vocabulary
+/// lacks a symbol.
 ///
-/// Each part of a step is done for all lanes before the next, so that their memory accesses overlap. The active lanes are the first ones.
+/// Each part of a step is done for all lanes before the next part, so that their memory accesses overlap. The active lanes are the first
+/// ones.
 #[inline(never)]
 fn side_by_side<L: Steps, const N: usize>(
     model: &Model,
@@ -219,7 +221,7 @@ fn side_by_side<L: Steps, const N: usize>(
     Some(!queue.has_more)
 }
 
-/// Joins a single word; `None` where a symbol is missing.
+/// Merges a single word. Returns `None` if the vocabulary lacks a symbol.
 #[inline(never)]
 fn join_word(model: &Model, word: &[u8], merger: &mut Merger, out: &mut Vec<u32>) -> Option<()> {
     if let Some(id) = model.whole_word_id(word) {

@@ -1,18 +1,18 @@
-//! Words in the form in which they are compared: their bytes and their lengths in a few numbers.
+//! Keys for words: the bytes and the length of a word in a few numbers.
 
 use super::hash::folded_product;
 
-/// The longest word of each kind, in bytes.
+/// Maximum length of a word with a short key, and with any key, in bytes.
 pub(super) const SHORT: usize = 15;
 pub(super) const MAX_KEY_BYTES: usize = 31;
 
-/// A word in the form in which it is compared.
+/// A word in a form that is fast to compare.
 pub(super) trait Key: Copy + Eq {
-    /// Returns bits that depend on the whole word; the lowest are as good as the others.
+    /// Returns a hash of the whole word. All bits are equally distributed.
     fn hash(self) -> u64;
 }
 
-/// A word of at most [`SHORT`] bytes: its bytes, zeros, its length.
+/// A word of at most [`SHORT`] bytes: its bytes, zeros, and its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShortKey([u64; 2]);
 
@@ -20,7 +20,7 @@ pub(super) struct ShortKey([u64; 2]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LongKey([u64; 4]);
 
-/// Masks for the bytes of words of each length.
+/// Masks for the bytes of words, by length.
 const KEPT_BITS: [[u64; 2]; 16] = {
     let mut kept = [[0; 2]; 16];
     let mut length = 0;
@@ -33,21 +33,21 @@ const KEPT_BITS: [[u64; 2]; 16] = {
 };
 
 impl ShortKey {
-    /// Returns the key that has these numbers.
+    /// Returns the key with these numbers.
     pub(super) fn of(numbers: [u64; 2]) -> Self {
         Self(numbers)
     }
 
-    /// Returns the numbers of the key; zeros are no word.
+    /// Returns the numbers of the key. No word has only zeros.
     #[inline]
     pub(super) fn numbers(self) -> [u64; 2] {
         self.0
     }
 
-    /// The key of no word.
+    /// A key that no word has.
     pub(super) const NONE: Self = Self([u64::MAX; 2]);
 
-    /// Returns the key of the first `length` bytes, at most [`SHORT`].
+    /// Returns the key of the first `length` bytes, which must be at most [`SHORT`].
     #[inline]
     pub(super) fn first_of(bytes: &[u8; 16], length: usize) -> Self {
         let all = u128::from_le_bytes(*bytes);
@@ -55,7 +55,7 @@ impl ShortKey {
         Self([all as u64 & low, (all >> 64) as u64 & high | (length as u64) << 56])
     }
 
-    /// Returns the key of the word of this length, at most [`SHORT`], at this place.
+    /// Returns the key of the word at offset `at` with this length, at most [`SHORT`].
     #[inline]
     pub(super) fn new(text: &[u8], at: usize, length: usize) -> Self {
         if let Some(part) = text.get(at..).and_then(|part| part.first_chunk()) {
@@ -77,18 +77,18 @@ impl Key for ShortKey {
 }
 
 impl LongKey {
-    /// Returns the key that has these numbers.
+    /// Returns the key with these numbers.
     pub(super) fn of(numbers: [u64; 4]) -> Self {
         Self(numbers)
     }
 
-    /// Returns the numbers of the key; zeros are no word.
+    /// Returns the numbers of the key. No word has only zeros.
     #[inline]
     pub(super) fn numbers(self) -> [u64; 4] {
         self.0
     }
 
-    /// Returns the key of the word of this length, at most [`MAX_KEY_BYTES`], at this place.
+    /// Returns the key of the word at offset `at` with this length, at most [`MAX_KEY_BYTES`].
     #[inline]
     pub(super) fn new(text: &[u8], at: usize, length: usize) -> Self {
         if length > SHORT {

@@ -1,18 +1,18 @@
-//! A cache of words that are too long for a table: rules of dashes, indentations, addresses. There are few, but joining one takes as long
-//! as fifty others, and many recur. Those of scripts without blanks hardly ever do: a word is stored when it occurs for the second time.
+//! A cache of words that are too long for a table: lines of dashes, indentations, addresses. There are few, but merging one takes as long
+//! as fifty others, and many recur. Long words of scripts without spaces hardly ever recur, so a word is stored at its second occurrence.
 
 use super::hash::of_bytes;
 
-/// The longest word that is stored, in bytes.
+/// Maximum length of a stored word, in bytes.
 const MAX_WORD_BYTES: usize = 512;
 
-/// Number of slots, a power of two; each word has one.
+/// Number of slots; a power of two. Each word has one possible slot.
 const SLOTS: usize = 1 << 12;
 
-/// Bytes of words, or of their ids, above which the cache is cleared.
+/// Size of all words, or of all ids, above which the cache is cleared.
 const FULL: usize = 1 << 20;
 
-/// A word: start and length of its bytes and of its ids.
+/// A stored word: start and length of its bytes, and of its ids.
 #[derive(Clone, Copy, Debug, Default)]
 struct StoredWord {
     hash: u64,
@@ -23,14 +23,14 @@ struct StoredWord {
 /// The words and their ids.
 #[derive(Debug, Default)]
 pub(super) struct LongWords {
-    /// Empty before the first word.
+    /// The slots; not allocated before the first word.
     places: Vec<StoredWord>,
     bytes: Vec<u8>,
     ids: Vec<u32>,
 }
 
 impl LongWords {
-    /// Returns the ids of a word, if it is known.
+    /// Returns the ids of a word; `None` if it is not stored.
     pub(super) fn find(&self, word: &[u8]) -> Option<&[u32]> {
         if word.len() > MAX_WORD_BYTES {
             return None;
@@ -41,9 +41,9 @@ impl LongWords {
         part(&self.ids, *ids).filter(|_| is_same)
     }
 
-    /// Stores the ids of a word, unless it is too long; at its first occurrence only its hash is stored.
+    /// Stores the ids of a word unless it is too long. At the first occurrence, stores only its hash.
     pub(super) fn keep(&mut self, word: &[u8], ids: &[u32]) {
-        // A word that is spelled in bytes has at most one id for each byte; others are not worth storing.
+        // A word of a byte vocabulary has at most one id per byte; other words are not worth storing.
         if word.len() > MAX_WORD_BYTES || ids.len() > word.len() {
             return;
         }
@@ -63,7 +63,7 @@ impl LongWords {
     }
 }
 
-/// Appends a slice; returns its start and its length.
+/// Appends a slice. Returns its start and length.
 fn put<T: Copy>(all: &mut Vec<T>, more: &[T]) -> (u32, u32) {
     let start = all.len();
     all.extend_from_slice(more);
@@ -85,7 +85,7 @@ mod tests {
         let ids = |number: usize| -> Vec<u32> { (0..1 + number % 16).map(|at| (number * 7 + at) as u32).collect() };
         for round in 0..2 {
             for number in 0..3_000 {
-                // Some occur in both rounds before the cache is cleared, and some do not.
+                // Some words occur in both rounds before the cache is cleared, and some do not.
                 let (word, ids) = (word(number), ids(number));
                 match longer.find(word.as_bytes()) {
                     Some(found) => {

@@ -1,16 +1,16 @@
-//! Texts whose blanks are spelled as marks (`▁`).
+//! Encodes texts in which spaces are replaced by marks (`▁`).
 
 use super::model::Model;
 use super::split::WordEndFinder;
 use super::words::WordEncoder;
 
-/// The mark that replaces a blank.
+/// The mark that replaces a space.
 pub(super) const MARK: char = '▁';
 
 /// The mark in UTF-8.
 const BYTES: [u8; 3] = [0xe2, 0x96, 0x81];
 
-/// Appends a text with blanks replaced by marks.
+/// Appends a text with its spaces replaced by marks.
 pub(super) fn put(text: &str, out: &mut String) {
     let mut parts = text.split(' ');
     out.push_str(parts.next().unwrap_or_default());
@@ -20,8 +20,8 @@ pub(super) fn put(text: &str, out: &mut String) {
     }
 }
 
-/// Encodes a text of marks and words. If `is_split`, every mark begins a word; otherwise the whole text is one word to the reference, and
-/// may be cut before a mark after another character if no merge crosses such a place.
+/// Encodes a text with marks. If `is_split`, every mark starts a word. Otherwise the reference treats the whole text as one word, which can
+/// be cut before a mark that follows another character, unless a merge spans such a position.
 pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut WordEncoder) -> bool {
     if !is_split && !model.marks_begin {
         return words.encode(model, text.as_bytes(), &WordEndFinder(|text: &[u8], _| text.len()));

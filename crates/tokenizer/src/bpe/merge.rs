@@ -1,63 +1,64 @@
-//! Joins one word: always the pair of the lowest rank, the leftmost of equals, until no two can be joined.
+//! Merges the symbols of one word: always the pair with the lowest rank, and the leftmost of pairs with equal ranks, until no pair can be
+//! merged.
 
 use super::order::{JoinOrder, BLOCK};
 use super::pairs::{Pairs, NOT_JOINED};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A word while it is joined, step by step, so that the steps of several words can be interleaved: their memory accesses then overlap. No
-/// branch depends on the values found, so that none is mispredicted.
+/// The merging of one word in steps, so that the steps of several words can be interleaved and their memory accesses overlap. No branch
+/// depends on the values read, so no branch is mispredicted.
 pub(super) trait Steps {
     /// Maximum number of symbols of a word.
     const MAX_SYMBOLS: usize;
 
-    /// Sets the symbol at a place, which is the one after the last: 0 at first. `rank` is that of the pair it forms with the symbol before
-    /// it. Symbols that have no room are put into an unused place.
+    /// Sets the symbol at a position. Positions must be set in order, starting with 0. `rank` is the rank of the pair of this symbol and
+    /// the previous one. Symbols beyond the capacity go to an unused position.
     fn put(&mut self, place: usize, symbol: u32, rank: u32);
 
-    /// Starts the word, once `count` symbols were put, at most [`MAX_SYMBOLS`](Self::MAX_SYMBOLS).
+    /// Starts the merging after `count` symbols have been set, at most [`MAX_SYMBOLS`](Self::MAX_SYMBOLS).
     fn start(&mut self, count: usize);
 
-    /// Returns the rank and the place of the pair that is to be joined next.
+    /// Returns the rank and the position of the next pair to merge.
     fn lowest(&self) -> Option<(u32, usize)>;
 
-    /// Joins the pair at this place into `product`; returns the neighbours, whose pairs with it have to be looked up.
+    /// Replaces the pair at this position by `product`. Returns its neighbours, for looking up the new pairs.
     fn join(&mut self, at: usize, product: u32) -> JoinNeighbours;
 
-    /// Stores the ranks that were looked up after [`join`](Self::join): of the joined symbol with the one before it, and with the one after
-    /// it.
+    /// Stores the ranks that were looked up after [`join`](Self::join): of the pairs of the new symbol with its left and its right
+    /// neighbour.
     fn set_ranks(&mut self, at: usize, joined: &JoinNeighbours, with_left: u32, with_right: u32);
 
     /// Appends the remaining symbols.
     fn finish(&self, out: &mut Vec<u32>);
 }
 
-/// The neighbours of a joined symbol; any value where there is none.
+/// The neighbours of a merged symbol. If a neighbour does not exist, its value is arbitrary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct JoinNeighbours {
     pub(super) left: u32,
     pub(super) right: u32,
-    /// The place of the left neighbour.
+    /// The position of the left neighbour.
     pub(super) previous: usize,
     pub(super) is_first: bool,
     pub(super) is_last: bool,
 }
 
-/// Capacity, in symbols, above which the buffers of a long word are freed.
+/// Number of symbols above which the buffers of a long word are freed.
 const MAX_KEPT_BYTES: usize = 1 << 16;
 
-/// There is no symbol before the first and none after the last.
+/// Marks the missing symbol before the first and after the last one.
 const NONE: u32 = u32::MAX;
 
-/// A word of few symbols, with at most 64 places; the last place is the unused one.
+/// A word of few symbols, with at most 64 positions. The last position is unused.
 #[derive(Debug)]
 pub(super) struct ShortWord<const PLACES: usize> {
     symbols: [u32; PLACES],
-    /// By place of the left symbol of a pair.
+    /// Merge order by position of the left symbol of a pair.
     order: [JoinOrder; PLACES],
-    /// A bit for each place that has a symbol.
+    /// One bit per position: whether it has a symbol.
     live: u64,
-    /// Number of blocks of places that are examined.
+    /// Number of blocks of positions that are examined.
     blocks: usize,
 }
 
@@ -132,12 +133,12 @@ impl<const PLACES: usize> Steps for ShortWord<PLACES> {
     }
 }
 
-/// Buffers for joining words, one at a time.
+/// Buffers for merging one word at a time.
 #[derive(Debug, Default)]
 pub(super) struct Merger {
     /// The symbols of a word.
     pub(super) many: Vec<u32>,
-    /// The rank of the pair of each symbol and the one after it.
+    /// The rank of the pair of each symbol and the next one.
     pub(super) ranks: Vec<u32>,
     next: Vec<u32>,
     previous: Vec<u32>,
@@ -145,7 +146,7 @@ pub(super) struct Merger {
 }
 
 impl Merger {
-    /// Joins all of `many`, whose `ranks` are set, and appends the remaining symbols to `out`.
+    /// Merges all of `many`, whose `ranks` must be set, and appends the remaining symbols to `out`.
     #[inline(never)]
     pub(super) fn join_many(&mut self, pairs: &Pairs, out: &mut Vec<u32>) {
         let Self { many, ranks, next, previous: before, heap, .. } = self;
@@ -166,7 +167,7 @@ impl Merger {
         before.extend(0..count.saturating_sub(1) as u32);
         while let Some(Reverse(lowest)) = heap.pop() {
             let (rank, at) = ((lowest >> 32) as u32, lowest as u32 as usize);
-            // The pair has changed, or is part of a longer symbol.
+            // The pair has changed, or one of its symbols was merged.
             if ranks[at] != rank {
                 continue;
             }

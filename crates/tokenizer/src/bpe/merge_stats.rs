@@ -1,4 +1,4 @@
-//! What can be derived from the spellings of merges, without their ids.
+//! Facts derived from the texts of merges, without ids.
 
 use super::boundary_filter::BoundaryFilter;
 use super::first_merge_ranks::FirstMergeRanks;
@@ -7,10 +7,10 @@ use super::shape::SplitRules;
 use crate::byte_level;
 use crate::file::{File, ModelFile};
 
-/// The spelling of a blank.
+/// The character that represents a space.
 const BLANK: char = 'Ġ';
 
-/// Where words can be cut, and which symbols they can begin as, for a vocabulary that spells bytes.
+/// Positions at which words can be cut, and merges that can be done first, for a byte vocabulary.
 pub(crate) struct MergeStats {
     pub(super) cuts: BoundaryFilter,
     pub(super) early: PrefixMerges,
@@ -18,7 +18,7 @@ pub(crate) struct MergeStats {
 }
 
 impl MergeStats {
-    /// Computes them for a file whose vocabulary spells bytes; `None` for others.
+    /// Computes the facts of a file with a byte vocabulary; `None` for other vocabularies.
     pub(crate) fn of(file: &File<'_>) -> Option<Self> {
         let shape = SplitRules::of(&file.normalizer, &file.pre_tokenizer).ok()?;
         shape.is_of_bytes().then(|| Self::of_merges(&file.model))
@@ -37,8 +37,8 @@ impl MergeStats {
     }
 }
 
-/// Passes the rank and the bytes of the product of each merge to `put`, for a vocabulary that spells bytes. Most tokens of ASCII are left
-/// out: they say nothing about longer characters.
+/// Passes the rank and the product of each merge of a byte vocabulary to `put`, as bytes. Skips most ASCII tokens, which are irrelevant to
+/// longer characters.
 pub(super) fn tokens(file: &ModelFile<'_>, mut put: impl FnMut(u32, &[u8])) {
     let is_plain = |spelled: &str| spelled.strip_prefix(BLANK).unwrap_or(spelled).is_ascii();
     let mut token = Vec::new();

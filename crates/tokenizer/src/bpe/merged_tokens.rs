@@ -1,29 +1,29 @@
-//! Finds which tokens result from joining their own bytes.
+//! Finds the tokens that result from merging their own bytes.
 //!
-//! A merge may be unreachable: the bytes of its product may be joined in another way. Whether its two parts become neighbours is found by
-//! going backwards from them: the later of the last joins of both is undone, and the two symbols that are neighbours then must not have
-//! been joined earlier. This requires that a token results from joins in the order of their ranks, which is so where each merge comes later
-//! than all merges that make its two parts.
+//! A merge may be unreachable, because the bytes of its product may be merged in another way. To decide whether its two parts become
+//! neighbours, merges are undone: the later of the last merges of both parts is undone, and the two symbols that are then adjacent must not
+//! be a pair that merges earlier. This requires that a token results from merges in the order of their ranks, which is true if each merge
+//! has a higher rank than all merges that produce its parts.
 
 use super::pairs::{Merge, Pairs};
 use super::symbols::NONE;
 
-/// How a token results from its bytes.
+/// The merge that produces a token.
 #[derive(Clone, Copy, Debug)]
 struct Token {
     left: u32,
     right: u32,
-    /// The rank of its last join plus one; 0 for a byte.
+    /// The rank of its last merge plus one; 0 for a byte.
     last_join: u32,
 }
 
-/// Tokens that result from joining their bytes.
+/// Tokens that result from merging their bytes.
 #[derive(Debug)]
 pub(super) struct MergedTokens(Vec<Option<Token>>);
 
 impl MergedTokens {
-    /// Finds them from the ids of bytes and the merges in the order of their ranks; `None` where a merge comes before one that makes a part
-    /// of it.
+    /// Computes these tokens from the ids of bytes and the merges in the order of ranks. Returns `None` if a merge has a lower rank than a
+    /// merge that produces one of its parts.
     pub(super) fn new(bytes: &[u32; 256], merges: &[Merge], pairs: &Pairs) -> Option<Self> {
         let bytes = bytes.iter().copied().filter(|id| *id != NONE);
         let count = merges.iter().map(|merge| merge.product).chain(bytes.clone()).max()? as usize + 1;
@@ -55,7 +55,7 @@ impl MergedTokens {
         self.0.get(id as usize)?.as_ref()
     }
 
-    /// Whether a token results from joining its bytes.
+    /// Whether a token results from merging its bytes.
     pub(super) fn has(&self, id: u32) -> bool {
         self.get(id).is_some()
     }
@@ -64,14 +64,14 @@ impl MergedTokens {
     fn can_be_neighbours(&self, pairs: &Pairs, mut left: u32, mut right: u32) -> bool {
         loop {
             let (Some(first), Some(second)) = (self.get(left), self.get(right)) else { return false };
-            // Of equal ranks the left one was joined before the right one.
+            // Of two merges with equal ranks, the left one was done first.
             let is_right = second.last_join >= first.last_join;
             let made = first.last_join.max(second.last_join);
             if made == 0 {
                 return true;
             }
             (left, right) = if is_right { (left, second.left) } else { (first.right, right) };
-            // Of equal ranks the pair further left is joined first: these two are to the left of a join in the right token.
+            // Of pairs with equal ranks, the leftmost is merged first, and these two symbols are to the left of a merge in the right token.
             if pairs.rank(left, right) < made - u32::from(!is_right) {
                 return false;
             }
@@ -85,7 +85,7 @@ mod tests {
     use crate::tests::RandomNumbers;
     use std::collections::HashMap;
 
-    /// Joins symbols directly by the definition.
+    /// Merges symbols by the definition of the algorithm.
     fn joined(mut symbols: Vec<u32>, ranks: &HashMap<(u32, u32), u32>, merges: &[Merge]) -> Vec<u32> {
         loop {
             let known =
@@ -100,8 +100,7 @@ mod tests {
         let mut dice = RandomNumbers(3);
         let (mut reached, mut missed, mut refused) = (0, 0, 0);
         for round in 0..300 {
-            // Three bytes, and products of random pairs of known tokens; sometimes the same product from another pair, or merges in another
-            // order.
+            // Three bytes, and products of random pairs of known tokens. Some products have two pairs, and some merges are out of order.
             let mut bytes = [NONE; 256];
             (0..3).for_each(|byte| bytes[byte] = byte as u32);
             let mut spelled: Vec<Vec<u32>> = (0..3).map(|byte| vec![byte]).collect();

@@ -1,7 +1,7 @@
-//! The fast reader for byte-pair tokenizers: raw ids only.
+//! The fast tokenizer for byte-pair files. Computes raw ids only.
 //!
-//! A file is accepted by its exact form: the byte-level splitting of GPT-2 and the patterns that GPT-4, Llama 3, Qwen 2 and GPT-4o made
-//! common ([`split`]), and vocabularies that spell a blank as `▁` ([`marks`]). Everything else is left to other readers.
+//! Only files of known forms are accepted: the byte-level splitting of GPT-2, and the patterns of GPT-4, Llama 3, Qwen 2 and GPT-4o
+//! ([`split`]), and vocabularies that replace a space by `▁` ([`marks`]). Other files need another tokenizer.
 
 mod added;
 mod boundary_filter;
@@ -51,7 +51,7 @@ pub(super) use merge_stats::MergeStats;
 pub(super) use pairs::Merge;
 pub(super) use vocabulary::Lists;
 
-/// A tokenizer of an accepted form.
+/// A tokenizer with an accepted form.
 #[derive(Debug)]
 pub(super) struct Bpe {
     model: Model,
@@ -59,7 +59,8 @@ pub(super) struct Bpe {
     shape: SplitRules,
 }
 
-/// The part of a tokenizer that takes long to build and needs only the file: other code may read the file at the same time.
+/// The part of a tokenizer that takes long to build and needs only the file, so that it can be built while the reference reads the same
+/// file.
 #[derive(Debug)]
 pub(super) struct Tables {
     model: Model,
@@ -70,7 +71,7 @@ pub(super) struct Tables {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     words: WordEncoder,
-    /// A piece with a blank put before it, or with blanks replaced by marks.
+    /// A piece with a space added before it, or with spaces replaced by marks.
     piece: String,
 }
 
@@ -85,15 +86,15 @@ impl Scratch {
         self.words.begin();
     }
 
-    /// Adds the ids of a text that another reader encoded.
+    /// Adds the ids of a text that another tokenizer encoded.
     pub(super) fn put_ids(&mut self, ids: &[u32]) {
         self.words.put_text(ids);
     }
 }
 
 impl Tables {
-    /// Builds the tables of a `tokenizer.json` and its lists, if it could be read; `spelt` is computed if it is not given. Otherwise
-    /// returns why the file is left to other readers.
+    /// Builds the tables of a `tokenizer.json` and its lists, if the file could be read. Computes `spelt` if it is not given. The error is
+    /// the reason why the file is not accepted.
     pub(super) fn new(
         file: Option<&File<'_>>,
         lists: Option<&Result<Lists<'_>, String>>,
@@ -111,13 +112,13 @@ impl Tables {
 }
 
 impl Bpe {
-    /// Returns a tokenizer with the tables of a file and the added tokens of the reference.
+    /// Returns a tokenizer with the tables of a file and the added tokens of the reference tokenizer.
     pub(super) fn new(tables: Tables, reference: &Raw) -> Result<Self, String> {
         let Tables { model, shape } = tables;
         Ok(Self { model, added: AddedTokens::new(reference)?, shape })
     }
 
-    /// Appends the raw ids of a text; returns `false` and leaves `out` unchanged where the reference's result is not known.
+    /// Appends the raw ids of a text. Returns `false` without changing `out` if the result of the reference tokenizer cannot be determined.
     pub(super) fn encode(&self, text: &str, scratch: &mut Scratch, out: &mut Vec<u32>) -> bool {
         scratch.begin();
         let is_done = self.append_text(text, scratch) && scratch.words.finish(&self.model);
@@ -127,8 +128,8 @@ impl Bpe {
         is_done
     }
 
-    /// Adds the next text of a batch, after [`begin`](Scratch::begin); returns `false` where the reference's result is not known: then
-    /// [`put_ids`](Scratch::put_ids) must follow.
+    /// Adds the next text of a batch, after [`begin`](Scratch::begin). Returns `false` if the result of the reference tokenizer cannot be
+    /// determined; the caller must then call [`put_ids`](Scratch::put_ids).
     pub(super) fn append_text(&self, text: &str, scratch: &mut Scratch) -> bool {
         let is_done = added::split(self.added.raw.as_ref(), text, |part| match part {
             Part::Token(id) => {
@@ -145,15 +146,15 @@ impl Bpe {
         is_done
     }
 
-    /// Swaps the ids of all texts of the batch, and where those of each end, with `ids` and `ends`; other values may follow the last id.
-    /// Returns `false` where a symbol is missing, and the result of no text is valid.
+    /// Moves the ids of all texts of the batch to `ids`, and the end of each text to `ends`. Other values may follow the last id. Returns
+    /// `false` if the vocabulary lacks a symbol; the results of all texts are then invalid.
     pub(super) fn finish(&self, scratch: &mut Scratch, ids: &mut Vec<u32>, ends: &mut Vec<usize>) -> bool {
         let is_done = scratch.words.finish(&self.model);
         scratch.words.swap(ids, ends);
         is_done
     }
 
-    /// Encodes the text between tokens that are searched for in the raw text.
+    /// Encodes text between added tokens that are searched for in the raw text.
     fn piece(&self, piece: &str, from: usize, scratch: &mut Scratch) -> bool {
         let normalized = self.normalized(piece);
         added::split(self.added.normalized.as_ref(), &normalized, |part| match part {
@@ -185,7 +186,7 @@ impl Bpe {
         }
     }
 
-    /// Encodes normalized text between tokens.
+    /// Encodes normalized text between added tokens.
     fn text(&self, text: &str, is_first: bool, scratch: &mut Scratch) -> bool {
         let Scratch { words, piece } = scratch;
         match self.shape.splitting {
@@ -236,9 +237,9 @@ impl Bpe {
     }
 }
 
-/// Whether normalizing to composed characters is known to change nothing.
+/// Whether NFC normalization is known not to change a text.
 fn is_composed(text: &str) -> bool {
-    // Below U+0300 everything is composed, and nothing combines.
+    // Characters below U+0300 are composed and do not combine.
     text.bytes().all(|byte| byte < 0xcc) || is_nfc_quick(text.chars()) == IsNormalized::Yes
 }
 

@@ -16,42 +16,42 @@ use crate::lists::Vocab;
 /// The mark that replaces a blank in vocabularies that spell characters.
 pub(super) const MARK: &str = "▁";
 
-/// How the vocabulary spells.
+/// How tokens are spelled in the vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum VocabularySpelling {
-    /// A character for each byte.
+    /// One character represents each byte.
     Bytes,
-    /// Characters as themselves.
+    /// Characters represent themselves.
     Chars,
 }
 
-/// Pairs, symbols, and the words that are looked up whole.
+/// The pairs, the symbols, and the words that are tokens as a whole.
 #[derive(Debug)]
 pub(super) struct Model {
     pub(super) pairs: Pairs,
     pub(super) symbols: Symbols,
     whole: Option<WholeWords>,
-    /// Where words that are no tokens can be cut.
+    /// Positions at which words can be cut, unless words are looked up as a whole.
     pub(super) cuts: Option<BoundaryFilter>,
-    /// Whether no token made by merging has a mark after another character.
+    /// Whether no merged token has a mark after another character.
     pub(super) marks_begin: bool,
-    /// The merges that are done in pieces of long words, where that pays off.
+    /// The merges that are done in pieces of long words; `None` if that would not be faster.
     pub(super) early: Option<PrefixMerges>,
 }
 
-/// Words that are tokens regardless of the pairs.
+/// Words that become one token regardless of merges.
 #[derive(Debug)]
 struct WholeWords {
     index: Index,
-    /// Their bytes, concatenated.
+    /// The bytes of all words, concatenated.
     bytes: Vec<u8>,
-    /// Where each ends, and its id.
+    /// The end of each word, and its id.
     words: Vec<(u32, u32)>,
     longest: usize,
 }
 
 impl Model {
-    /// Builds the model of a file with these lists; `spelt` is given for a vocabulary of bytes. Otherwise returns why the file is not
+    /// Builds the model of a file with these lists. `spelt` is given for a byte vocabulary. The error is the reason why the file is not
     /// accepted.
     pub(super) fn new(file: &ModelFile<'_>, lists: &Lists<'_>, spelt: Option<MergeStats>) -> Result<Self, String> {
         let spelled = if spelt.is_some() { VocabularySpelling::Bytes } else { VocabularySpelling::Chars };
@@ -82,24 +82,24 @@ impl Model {
             }
             None => (chars(vocabulary, file)?, None),
         };
-        // Tokens that result from joining their bytes need not be looked up.
+        // Tokens that result from merging their bytes need no lookup of the whole word.
         let has_bytes = is_whole && spelled == VocabularySpelling::Bytes;
         let made = if has_bytes { MergedTokens::new(&bytes(vocabulary), merges, &pairs) } else { None };
         let is_wanted = |id: u32| made.as_ref().is_none_or(|made| !made.has(id));
         let whole = if is_whole { WholeWords::new(&file.vocab, spelled, is_wanted)? } else { None };
         let marks_begin = marks_begin && vocabulary.id(MARK).is_some();
-        // A part of a word might be a token that is only ever taken whole.
+        // A part of a word may be a token that only a lookup of a whole word produces.
         let cuts = cuts.filter(|_| whole.is_none());
         Ok(Self { pairs, symbols, whole, cuts, marks_begin, early })
     }
 
-    /// Returns the id of a word that is taken whole.
+    /// Returns the id of a word that is one token as a whole.
     #[inline]
     pub(super) fn whole_word_id(&self, word: &[u8]) -> Option<u32> {
         self.whole.as_ref()?.id(word)
     }
 
-    /// Whether words of the vocabulary are taken whole.
+    /// Whether words are looked up as a whole before merging.
     pub(super) fn takes_whole(&self) -> bool {
         self.whole.is_some()
     }
@@ -145,7 +145,7 @@ fn chars(vocabulary: &Vocabulary<'_>, file: &ModelFile<'_>) -> Result<Symbols, S
 }
 
 impl WholeWords {
-    /// Indexes the wanted tokens; `None` where there are none.
+    /// Indexes the tokens selected by `is_wanted`; `None` if there are none.
     fn new(
         all: &Vocab<'_>,
         spelled: VocabularySpelling,

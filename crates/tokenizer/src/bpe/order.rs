@@ -1,35 +1,35 @@
-//! Finds the pair that is joined first.
+//! Finds the pair that is merged next.
 
 use super::pairs::{NOT_JOINED, RANK_BITS};
 use wide::f32x4;
 
-/// Places that are compared together.
+/// Number of positions that are compared together.
 pub(super) const BLOCK: usize = 16;
 
-/// Bits of a place, below those of a rank.
+/// Number of bits for a position, which are below those of the rank.
 pub(super) const PLACE_BITS: u32 = 8;
 
 const _: () = assert!(RANK_BITS + PLACE_BITS < 31, "a rank and a place are less than the value for none");
 
-/// The rank of a pair, then its place: of two pairs the one to be joined first is less.
+/// The rank of a pair, then its position. The pair that is merged first is less.
 ///
-/// Stored as the float that has these bits. Floats that are not negative compare as their bits do, and every processor has an instruction
-/// for the minimum of several, which many lack for integers of this size.
+/// Stored as the float with these bits. Non-negative floats are ordered like their bits, and every processor has an instruction for the
+/// minimum of several floats, which many lack for integers of this size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JoinOrder(f32);
 
 impl JoinOrder {
-    /// The order of a pair that is never joined; its place does not matter.
+    /// The order of a pair that is never merged; its position is arbitrary.
     pub(super) const LAST: Self = Self(f32::from_bits(NOT_JOINED << PLACE_BITS));
 
-    /// Returns the order of the pair of this rank at this place, or of one that is never joined. It has no branch.
+    /// Returns the order of the pair at this position with this rank, or that of a pair that is never merged. Branch-free.
     #[inline]
     pub(super) fn new(rank: u32, place: usize, is_never: bool) -> Self {
         let never = u32::from(is_never).wrapping_neg() & NOT_JOINED;
         Self(f32::from_bits((rank | never) << PLACE_BITS | place as u32 & ((1 << PLACE_BITS) - 1)))
     }
 
-    /// Returns the rank and the place, if the pair is ever joined.
+    /// Returns the rank and the position of the pair; `None` if it is never merged.
     #[inline]
     pub(super) fn get(self) -> Option<(u32, usize)> {
         let bits = self.0.to_bits();
@@ -45,7 +45,7 @@ impl JoinOrder {
         }
     }
 
-    /// Returns the first of a block.
+    /// Returns the minimum of a block.
     #[inline]
     pub(super) fn first_of(block: &[Self; BLOCK]) -> Self {
         let [a, b, c, d] = Self::as_fours(block).map(f32x4::from);

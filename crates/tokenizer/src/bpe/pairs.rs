@@ -1,31 +1,31 @@
-//! The merges: which two tokens become which one, and in what order.
+//! The merges: pairs of tokens, their products, and their ranks.
 
 use super::hash::folded_product;
 use prefetch_index::prefetch_index;
 use std::hint::select_unpredictable;
 
-/// The rank of two tokens that are never joined.
+/// The rank of a pair that is never merged.
 pub(super) const NOT_JOINED: u32 = (1 << RANK_BITS) - 1;
 
-/// Bits of a rank and of an id: an entry consists of a rank and two ids.
+/// Number of bits for a rank and for an id. An entry consists of a rank and two ids.
 pub(super) const RANK_BITS: u32 = 22;
 const ID_BITS: u32 = 21;
 
 const _: () = assert!(RANK_BITS + 2 * ID_BITS == u64::BITS, "an entry is full");
 
-/// Ids below this one fit.
+/// Exclusive limit of ids in an entry.
 pub(super) const IDS: u32 = 1 << ID_BITS;
 
 /// Average number of pairs that share a pilot.
 const BUCKET: usize = 3;
 
-/// An empty entry: whatever pair is looked up, the result is not joined.
+/// An empty entry. Every pair that is compared with it counts as never merged.
 const EMPTY: u64 = u64::MAX;
 
-/// The pairs that are joined.
+/// A hash table of the pairs that are merged.
 ///
-/// Each pair has one possible place, so that a lookup reads one entry and has no branch to predict: pairs are assigned to buckets by their
-/// hash, and each bucket has a pilot, a number with which the places of all its pairs are free.
+/// Each pair has one possible slot, so a lookup reads one entry and has no branch to predict. Pairs are assigned to buckets by their hash,
+/// and each bucket has a pilot: a number for which the slots of all its pairs are free.
 #[derive(Debug)]
 pub(super) struct Pairs {
     bucket_pilots: Vec<u16>,
@@ -37,12 +37,12 @@ pub(super) struct Pairs {
 /// The products of pairs, by rank.
 #[derive(Debug)]
 enum PairProducts {
-    /// Their ids are in the order of the ranks, starting with this one, as in most trained vocabularies: no table is needed.
+    /// Ids are consecutive in the order of ranks, starting with this id, as in most trained vocabularies. No table is needed.
     From(u32),
     Listed(Vec<u32>),
 }
 
-/// Two tokens and their product.
+/// A pair of tokens and its product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Merge {
     pub(crate) left: u32,
@@ -57,7 +57,7 @@ pub(super) struct PairLookup {
     hash: u64,
 }
 
-/// A pair whose place is known.
+/// A pair whose slot is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PairSlot {
     place: usize,
@@ -65,8 +65,8 @@ pub(super) struct PairSlot {
 }
 
 impl Pairs {
-    /// Builds the table from merges in the order of ranks; of two equal pairs the later counts. Fails where there are too many merges, or
-    /// ids are too large.
+    /// Builds the table from merges in the order of ranks. If a pair is repeated, the last one counts. Fails if there are too many merges,
+    /// or ids are too large.
     pub(super) fn new(merges: &[Merge]) -> Result<Self, String> {
         if merges.len() >= NOT_JOINED as usize {
             return Err("it has too many merges".into());
@@ -80,7 +80,7 @@ impl Pairs {
             entries: vec![EMPTY; merges.len() + merges.len() / 8 + 8],
             products: PairProducts::new(merges),
         };
-        // Each pair with its hash, in the form of its entry, assigned to the buckets.
+        // Each pair with its hash, in the form of an entry, grouped by bucket.
         let entries = || {
             merges.iter().zip(0_u64..).map(|(merge, rank)| {
                 let pair = packed(merge.left, merge.right);
@@ -92,7 +92,7 @@ impl Pairs {
         (0..buckets).for_each(|bucket| ends[bucket + 1] += ends[bucket]);
         let mut all = vec![(0, 0); merges.len()];
         for entry in entries() {
-            // The value is the end of the previous bucket, where this one begins; each entry advances it to its own end.
+            // `ends` has the end of the previous bucket, where this bucket starts; each entry advances it to the end of its own bucket.
             let end = &mut ends[reduce(entry.0, buckets)];
             all[*end as usize] = entry;
             *end += 1;
@@ -102,12 +102,12 @@ impl Pairs {
         for end in ends.iter().take(buckets) {
             let (part, remainder) = rest.split_at_mut((*end - done) as usize);
             (rest, done) = (remainder, *end);
-            // Entries of equal pairs are adjacent, that of the higher rank last.
+            // Entries of equal pairs become adjacent, in the order of ranks.
             part.sort_unstable_by_key(|(_, entry)| *entry);
             parts.push(last_of_equals(part));
         }
         let mut room = OccupancyBits::new(pairs.entries.len());
-        // The fullest buckets are placed while there is most room.
+        // The fullest buckets are placed first, while most slots are free.
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
         for part in parts.into_iter().take_while(|part| !part.is_empty()) {
             pairs.find_displacement(part, &mut room).ok_or("its merges do not spread")?;
@@ -130,8 +130,8 @@ impl Pairs {
         Some(())
     }
 
-    /// Starts the lookup of a pair: [`place`](Self::place) and then [`answer`](Self::answer) follow. Each step prefetches what the next one
-    /// reads, so that a caller with other work between them does not wait.
+    /// Starts the lookup of a pair, to be followed by [`place`](Self::place) and [`answer`](Self::answer). Each step prefetches the data of
+    /// the next, so that a caller with other work between the steps does not wait.
     #[inline]
     pub(super) fn start_lookup(&self, left: u32, right: u32) -> PairLookup {
         let pair = packed(left, right);
@@ -140,7 +140,7 @@ impl Pairs {
         PairLookup { pair, hash }
     }
 
-    /// Returns the place where the pair is, if it is in the table.
+    /// Returns the only slot in which the pair may be.
     #[inline]
     pub(super) fn place(&self, PairLookup { pair, hash }: PairLookup) -> PairSlot {
         let pilot = self.bucket_pilots.get(reduce(hash, self.bucket_pilots.len())).copied().unwrap_or_default();
@@ -149,20 +149,20 @@ impl Pairs {
         PairSlot { place, pair }
     }
 
-    /// Returns the rank of the pair, [`NOT_JOINED`] where the two are never joined.
+    /// Returns the rank of the pair; [`NOT_JOINED`] if it is never merged.
     #[inline]
     pub(super) fn answer(&self, PairSlot { place, pair }: PairSlot) -> u32 {
         let entry = self.entries.get(place).copied().unwrap_or(EMPTY) ^ pair << RANK_BITS;
         select_unpredictable(entry >> RANK_BITS == 0, entry as u32 & NOT_JOINED, NOT_JOINED)
     }
 
-    /// Does all three steps of a lookup.
+    /// Performs all three steps of a lookup.
     #[inline]
     pub(super) fn rank(&self, left: u32, right: u32) -> u32 {
         self.answer(self.place(self.start_lookup(left, right)))
     }
 
-    /// Prefetches what [`product`](Self::product) reads.
+    /// Prefetches the data that [`product`](Self::product) reads.
     #[inline]
     pub(super) fn fetch(&self, rank: u32) {
         if let PairProducts::Listed(products) = &self.products {
@@ -170,7 +170,7 @@ impl Pairs {
         }
     }
 
-    /// Returns the product of the pair of this rank.
+    /// Returns the product of the pair with this rank.
     #[inline]
     pub(super) fn product(&self, rank: u32) -> u32 {
         match &self.products {
@@ -191,10 +191,11 @@ impl PairProducts {
     }
 }
 
-/// A bit for each place that is taken: of the millions of places that are tried most are, and these bits stay in the cache.
+/// One bit for each slot: whether it is occupied. Most of the millions of tried slots are occupied, and the bits fit into the processor
+/// cache.
 struct OccupancyBits {
     taken: Vec<u64>,
-    /// The places of a bucket with the pilot that is being tried.
+    /// The slots of a bucket with the pilot that is being tried.
     chosen: Vec<usize>,
 }
 
@@ -203,7 +204,7 @@ impl OccupancyBits {
         Self { taken: vec![0; places.div_ceil(64)], chosen: Vec::new() }
     }
 
-    /// Chooses a place, if it is free; returns whether it was.
+    /// Reserves a slot if it is free. Returns whether it was free.
     #[inline]
     fn reserve(&mut self, place: usize) -> bool {
         let is_free = self.taken.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 0);
@@ -214,7 +215,7 @@ impl OccupancyBits {
         is_new
     }
 
-    /// Marks the chosen places as taken and returns them.
+    /// Marks the reserved slots as occupied and returns them.
     fn occupy_chosen(&mut self) -> impl Iterator<Item = usize> + '_ {
         for place in &self.chosen {
             if let Some(word) = self.taken.get_mut(place / 64) {
@@ -225,7 +226,7 @@ impl OccupancyBits {
     }
 }
 
-/// Moves the last of each group of equal pairs to the front and returns these.
+/// Moves the last of each group of equal pairs to the front, and returns them.
 fn last_of_equals(part: &mut [(u64, u64)]) -> &[(u64, u64)] {
     let mut kept = 0;
     for at in 0..part.len() {
@@ -247,13 +248,13 @@ fn hash(pair: u64) -> u64 {
     folded_product(pair ^ 0x51_7c_c1_b7_27_22_0a_95, 0x9E37_79B9_7F4A_7C15)
 }
 
-/// Returns a number below `count`, from the high bits of a hash.
+/// Maps a hash to a number below `count`, using its high bits.
 #[inline]
 fn reduce(hash: u64, count: usize) -> usize {
     ((u128::from(hash) * count as u128) >> 64) as usize
 }
 
-/// Returns the place of a hash with this pilot, below `count`.
+/// Returns the slot of a hash with this pilot, below `count`.
 #[inline]
 fn place(hash: u64, pilot: u16, count: usize) -> usize {
     reduce((hash ^ u64::from(pilot).wrapping_mul(0xD6E8_FEB8_6659_FD93)).wrapping_mul(0x2545_F491_4F6C_DD1D), count)

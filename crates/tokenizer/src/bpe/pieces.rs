@@ -1,8 +1,8 @@
-//! Splits long words of scripts without blanks into recurring pieces, each joined as far as the first merges go.
+//! Splits long words of scripts without spaces into recurring pieces, and performs the first merges in each piece.
 //!
-//! While a pair of one of the first merges is left, it is joined before all others. So these merges can be done before anything else, and
-//! for each piece separately where a word is cut at places that none of their tokens crosses. Such pieces are short and few, so that most
-//! are already known; the later merges join the rest.
+//! A pair of one of the first merges is always merged before all other pairs. These merges can therefore be done first, and separately for
+//! each piece if a word is cut at positions that none of their tokens spans. Such pieces are short and few, so most of them are cached. The
+//! remaining merges then combine the pieces.
 
 use super::boundary_filter::{BoundaryFilter, LONG};
 use super::cache::{Cache, Sizes};
@@ -14,43 +14,43 @@ use super::pairs::{PairLookup, PairSlot, Pairs, NOT_JOINED};
 use super::symbols::NONE;
 use std::ops::RangeInclusive;
 
-/// Number of tokens of the first merges that cross the beginning of a long character: more make longer pieces, each of which recurs less
-/// often; fewer leave more to be joined.
+/// Number of tokens of the first merges that span the start of a long character. With more tokens, pieces are longer and recur less often;
+/// with fewer, more merges remain.
 pub(super) const REACHING: usize = 250;
 
-/// Size of the filter for such tokens, as the total of their bytes.
+/// Size of the filter for these tokens, as the sum of their lengths in bytes.
 const FILTER: usize = 1 << 15;
 
-/// Number of places for which it is cached whether they can be cut, a power of two.
+/// Number of cached results for positions at which words may be cut; a power of two.
 const CUT_CACHE_SLOTS: usize = 1 << 13;
 
-/// Lengths of words, in bytes: shorter ones are joined as fast without this; longer ones would take memory.
+/// Lengths of words that are split, in bytes. Shorter words are merged as fast without splitting; longer words would need much memory.
 const WORDS: RangeInclusive<usize> = 16..=1 << 10;
 
-/// Pairs that are looked up together.
+/// Number of pairs that are looked up together.
 const AT_ONCE: usize = 16;
 
-/// Number of pieces of either kind that are cached: 256 and 128 KiB.
+/// Number of cached short and long pieces: 256 and 128 KiB.
 const SIZES: Sizes = Sizes { short: 1 << 13, long: 1 << 11 };
 
-/// The merges that are done in pieces.
+/// The first merges, which are done in pieces.
 #[derive(Debug)]
 pub(super) struct PrefixMerges {
     cuts: BoundaryFilter,
-    /// The merges of lower ranks than this.
+    /// Exclusive limit of the ranks of these merges.
     below: u32,
-    /// Number of further crossing tokens that are wanted.
+    /// Number of tokens that must still be added.
     left: usize,
 }
 
 impl PrefixMerges {
-    /// Returns an empty set that takes merges until `reaching` tokens cross the beginning of a long character; each is passed to
-    /// [`add`](Self::add) in the order of ranks.
+    /// Returns an empty set that accepts merges until `reaching` of their tokens span the start of a long character. Each merge must be
+    /// passed to [`add`](Self::add) in the order of ranks.
     pub(super) fn reaching(reaching: usize) -> Self {
         Self { cuts: BoundaryFilter::new(FILTER), below: 0, left: reaching }
     }
 
-    /// Adds the next merge, which makes this token.
+    /// Adds the next merge, which produces this token.
     pub(super) fn add(&mut self, rank: u32, token: &[u8]) {
         if !self.is_full() {
             self.left -= usize::from(self.cuts.add(token));
@@ -58,7 +58,7 @@ impl PrefixMerges {
         }
     }
 
-    /// Whether enough tokens were added: with fewer, words are joined as fast without this.
+    /// Whether the set is complete. Splitting with fewer tokens is not faster.
     pub(super) fn is_full(&self) -> bool {
         self.left == 0
     }
@@ -69,24 +69,24 @@ impl PrefixMerges {
 struct PieceLookup {
     at: usize,
     end: usize,
-    /// [`ShortKey::NONE`] where the piece is too long for a short key.
+    /// [`ShortKey::NONE`] if the piece is too long for a short key.
     key: ShortKey,
     hash: u64,
 }
 
-/// Buffers of one thread.
+/// Buffers of one thread for splitting words into pieces.
 #[derive(Debug)]
 pub(super) struct WordBuffers {
     known: Cache,
-    /// For the bytes around places that were examined: these bytes, and whether a token crosses; empty before the first.
+    /// A cache of the bytes around examined positions, and whether a token spans the position; not allocated before the first.
     crossed: Vec<u64>,
-    /// The symbols that words begin as, concatenated, followed by room for more.
+    /// The initial symbols of all words, concatenated, followed by unused elements.
     symbols: Vec<u32>,
     /// Number of symbols in use.
     count: usize,
-    /// The rank of the pair of each symbol and the one before it.
+    /// The rank of the pair of each symbol and the previous one.
     ranks: Vec<u32>,
-    /// A piece while it is joined, and the rank of the pair of each symbol and the one after it.
+    /// The symbols of the piece that is being merged, and the rank of the pair of each symbol and the next one.
     piece: Vec<u32>,
     with: Vec<u32>,
 }
@@ -106,17 +106,17 @@ impl Default for WordBuffers {
 }
 
 impl WordBuffers {
-    /// Removes the symbols of all words; cached pieces are kept.
+    /// Removes the symbols of all words. Cached pieces remain.
     pub(super) fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// Whether this is used for a word.
+    /// Whether a word is split into pieces.
     pub(super) fn are_for(word: &[u8]) -> bool {
         WORDS.contains(&word.len()) && word.iter().any(|byte| *byte >= LONG)
     }
 
-    /// Appends the symbols that a word begins as and returns their range. `None` where a symbol is missing.
+    /// Appends the initial symbols of a word and returns their range. Returns `None` if the vocabulary lacks a symbol.
     pub(super) fn put(&mut self, model: &Model, early: &PrefixMerges, word: &[u8]) -> Option<(usize, usize)> {
         self.known.open();
         let (from, mut at) = (self.count, 0);
@@ -126,7 +126,7 @@ impl WordBuffers {
             self.symbols.resize(room.next_power_of_two(), 0);
         }
         while at < word.len() {
-            // Several pieces are found before they are looked up, so that their entries are prefetched.
+            // Several pieces are found before they are looked up, so that their entries can be prefetched.
             let mut found = [PieceLookup::default(); AT_ONCE];
             let mut pieces = 0;
             while let Some(place) = found.get_mut(pieces).filter(|_| at < word.len()) {
@@ -147,7 +147,7 @@ impl WordBuffers {
         Some((from, self.count))
     }
 
-    /// Appends a piece whose entry is in its first slot; returns whether it is.
+    /// Appends a piece if its entry is in its first slot. Returns whether it is.
     #[inline]
     fn put_known(&mut self, piece: &PieceLookup) -> bool {
         let Self { known, symbols, count, .. } = self;
@@ -179,12 +179,12 @@ impl WordBuffers {
         }
     }
 
-    /// Returns the symbols of a word, each with the rank of the pair it forms with the one before it; the rank of the first is meaningless.
+    /// Returns the symbols of a word, and the rank of the pair of each symbol and the previous one. The first rank is meaningless.
     pub(super) fn of(&self, (from, to): (usize, usize)) -> (&[u32], &[u32]) {
         (self.symbols.get(from..to).unwrap_or_default(), self.ranks.get(from..to).unwrap_or_default())
     }
 
-    /// Returns the end of the piece that begins at `at`.
+    /// Returns the end of the piece that starts at `at`.
     #[inline]
     fn end(&mut self, early: &PrefixMerges, word: &[u8], at: usize) -> usize {
         let mut end = at;
@@ -215,7 +215,7 @@ impl WordBuffers {
         *known & 1 == 1
     }
 
-    /// Appends any piece, and caches it.
+    /// Appends a piece, from the cache or by merging, and caches it.
     fn piece(&mut self, model: &Model, early: &PrefixMerges, bytes: &[u8]) -> Option<()> {
         let Self { known, symbols, count, piece, with, .. } = self;
         if bytes.len() <= MAX_KEY_BYTES && known.put(bytes, 0..bytes.len(), count, symbols) {
@@ -236,7 +236,7 @@ impl WordBuffers {
     }
 }
 
-/// Joins what the first merges join; `ranks` are those of the pairs of each symbol and the one after it.
+/// Performs the first merges. `ranks` has the rank of the pair of each symbol and the next one.
 #[inline(never)]
 fn join(pairs: &Pairs, below: u32, symbols: &mut Vec<u32>, ranks: &mut Vec<u32>) {
     loop {

@@ -1,4 +1,4 @@
-//! The normalizers and ways of splitting that are accepted, by their exact form in the file.
+//! The normalizers and pre-tokenizers that are accepted. Each is recognized by its exact form in the file.
 
 use super::split::Style;
 use serde_json::Value;
@@ -14,9 +14,9 @@ pub(super) struct SplitRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Normalization {
     Nothing,
-    /// Characters are composed.
+    /// Unicode composition (NFC).
     Nfc,
-    /// Blanks become marks; if `is_before`, a mark is put before the text.
+    /// Replaces spaces by marks. If `is_before`, also adds a mark before the text.
     Marks {
         is_before: bool,
     },
@@ -25,21 +25,21 @@ pub(super) enum Normalization {
 /// How a text is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Splitting {
-    /// By a pattern, and then spelled in bytes.
+    /// Splits by a pattern, and then encodes words as bytes.
     Bytes {
         style: Style,
-        /// Whether a blank is put before a text that does not begin with one.
+        /// Whether a space is added before a text that does not start with one.
         has_blank: bool,
-        /// Whether digits are split off first, each by itself.
+        /// Whether each digit is split off before the pattern is applied.
         has_digits: bool,
     },
-    /// Blanks become marks.
+    /// Replaces spaces by marks.
     Marks { scheme: Scheme, is_split: bool },
     /// The text is not split.
     Whole,
 }
 
-/// The pieces of a text before which a mark is put.
+/// The pieces of a text that get a mark before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     Always,
@@ -54,7 +54,7 @@ impl Scheme {
 }
 
 impl SplitRules {
-    /// Returns the rules of these parts of the file; otherwise why they are not accepted.
+    /// Returns the rules for these parts of the file. The error is the reason why they are not accepted.
     pub(super) fn of(normalizer: &Value, pre_tokenizer: &Value) -> Result<Self, String> {
         let normal = normal(normalizer).ok_or_else(|| unknown("normalizer", normalizer))?;
         let splitting = splitting(pre_tokenizer).ok_or_else(|| unknown("way of splitting", pre_tokenizer))?;
@@ -71,12 +71,12 @@ impl SplitRules {
         }
     }
 
-    /// Whether the vocabulary spells bytes.
+    /// Whether the vocabulary is a byte vocabulary.
     pub(super) fn is_of_bytes(&self) -> bool {
         matches!(self.splitting, Splitting::Bytes { .. })
     }
 
-    /// Whether a whole text is one word to the reference.
+    /// Whether the reference treats a whole text as one word.
     pub(super) fn has_whole_texts(&self) -> bool {
         matches!(self.splitting, Splitting::Whole | Splitting::Marks { is_split: false, .. })
     }
@@ -135,7 +135,7 @@ fn splitting(value: &Value) -> Option<Splitting> {
             has_pattern.then_some(Splitting::Bytes { style: Style::Gpt2, has_blank, has_digits: false })
         }
         "Metaspace" => metaspace(value),
-        // Blanks are already replaced by marks, so there is nothing to split at.
+        // Spaces are already replaced by marks, so the pattern never matches.
         "Split" if text(value, &["pattern", "String"]) == Some(" ") && is(value, "invert", false) => {
             (text(value, &["behavior"]) == Some("MergedWithPrevious")).then_some(Splitting::Whole)
         }
@@ -175,7 +175,7 @@ fn metaspace(value: &Value) -> Option<Splitting> {
             _ => return None,
         },
     };
-    // The older form of `never`.
+    // The older form of the prepend scheme `never`.
     let is_never = is(value, "add_prefix_space", false);
     let is_split = match value.get("split") {
         None | Some(Value::Null) => true,

@@ -1,36 +1,36 @@
-//! The symbols that a word begins as, before anything is joined.
+//! The initial symbols of a word, before merging.
 
 use super::classes::decode;
 use super::merge::Steps;
 use super::pairs::{Pairs, NOT_JOINED};
 
-/// There is no such symbol.
+/// Marks a missing symbol.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The least first byte of a character of several bytes.
+/// Smallest first byte of a multi-byte character.
 const FIRST_OF_MANY: u8 = 0xc0;
 
-/// The symbols of the characters of words.
+/// How words are divided into initial symbols.
 #[derive(Debug)]
 pub(super) enum Symbols {
     /// Each byte is a symbol.
     Bytes(Box<Bytes>),
-    /// Each character is one, where the vocabulary has it.
+    /// Each character in the vocabulary is a symbol.
     Chars(Box<Chars>),
 }
 
 /// The result of starting a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// The lane has all symbols of the word.
+    /// The lane contains all symbols of the word.
     Ready,
-    /// The word has more symbols than there are places.
+    /// The word has more symbols than the lane has positions.
     TooLong,
-    /// A symbol of the word is missing.
+    /// The vocabulary lacks a symbol of the word.
     Missing,
 }
 
-/// Symbols of bytes, and of characters whose bytes are joined before they take part in any other merge
+/// Symbols of bytes, and of characters whose bytes are merged before they take part in any other merge
 /// ([`FirstMergeRanks`](super::first_merge_ranks::FirstMergeRanks)).
 #[derive(Debug)]
 pub(super) struct Bytes {
@@ -48,7 +48,7 @@ pub(super) struct Chars {
     pub(super) others: UnknownCharacters,
 }
 
-/// Ids by character, [`NONE`] where there is none.
+/// Ids by character; [`NONE`] for characters without an id.
 #[derive(Debug)]
 pub(super) struct CharacterIds {
     numbers: Vec<u16>,
@@ -60,14 +60,14 @@ pub(super) struct CharacterIds {
 pub(super) enum UnknownCharacters {
     /// A symbol for each of its bytes.
     Bytes(Box<[u32; 256]>),
-    /// The unknown token: one for each character, or one for a run of them.
+    /// The unknown token: one for each character, or one for each run of such characters.
     Unknown { id: u32, is_fused: bool },
     /// The character is dropped.
     Nothing,
 }
 
 impl Symbols {
-    /// Starts a word, if there is room for its symbols.
+    /// Starts a word in a lane if its symbols fit.
     #[inline]
     pub(super) fn start<L: Steps>(&self, word: &[u8], pairs: &Pairs, lane: &mut L) -> Start {
         // Characters have at most four bytes.
@@ -96,7 +96,7 @@ impl Symbols {
             return Start::TooLong;
         }
         lane.start(count);
-        // Only the id of a missing symbol has the highest bit set.
+        // Ids are smaller, so only `NONE` has the highest bit set.
         if all == NONE {
             Start::Missing
         } else {
@@ -104,7 +104,8 @@ impl Symbols {
         }
     }
 
-    /// Appends the symbols of a word of any length, and the rank of each pair of neighbours; returns `false` where a symbol is missing.
+    /// Appends the symbols of a word of any length, and the rank of each pair of adjacent symbols. Returns `false` if the vocabulary lacks
+    /// a symbol.
     pub(super) fn spread(&self, word: &[u8], pairs: &Pairs, symbols: &mut Vec<u32>, ranks: &mut Vec<u32>) -> bool {
         match self {
             Self::Bytes(bytes) => {
@@ -128,7 +129,7 @@ impl Symbols {
 }
 
 impl Bytes {
-    /// Returns the symbols with these ids of the bytes and of characters.
+    /// Returns the symbols for these ids of bytes and characters.
     pub(super) fn new(ids: [u32; 256], seeds: CharacterIds, pairs: &Pairs) -> Self {
         let rank = |two: usize| match (ids[two >> 8], ids[two & 255]) {
             (NONE, _) | (_, NONE) => NOT_JOINED,
@@ -137,15 +138,15 @@ impl Bytes {
         Self { ids, ranks: (0..1 << 16).map(rank).collect(), seeds }
     }
 
-    /// Passes the symbols of a word to `put`, in order, each with the rank of the pair it forms with the one before it; a missing one is
-    /// [`NONE`].
+    /// Passes the symbols of a word to `put` in order, each with the rank of the pair of the previous symbol and this one. Missing symbols
+    /// are [`NONE`].
     #[inline]
     fn of(&self, word: &[u8], pairs: &Pairs, mut put: impl FnMut(u32, u32)) {
-        // The previous symbol, and its byte if it is a single byte.
+        // The previous symbol; and its byte if it is a single byte.
         let (mut left, mut single) = (NONE, None);
         let mut at = 0;
         while let Some(byte) = word.get(at) {
-            // The bytes of a character that is no seed are processed one by one.
+            // A character without a symbol of its own is processed byte by byte.
             let is_first = *byte >= FIRST_OF_MANY;
             let (code, length) = if is_first { decode(word, at) } else { (0, 1) };
             let seed = if is_first { self.seeds.get(code) } else { NONE };
@@ -166,13 +167,13 @@ impl Bytes {
         }
     }
 
-    /// Whether there are characters that replace their bytes.
+    /// Whether some characters have symbols that replace their bytes.
     #[inline]
     pub(super) fn has_seeds(&self) -> bool {
         !self.seeds.pages.is_empty()
     }
 
-    /// Like [`of`](Self::of), for a word in which no character replaces its bytes.
+    /// Like [`of`](Self::of), for a word in which no character has a symbol of its own.
     #[inline]
     fn one_by_one(&self, word: &[u8], mut put: impl FnMut(u32, u32)) {
         let mut left = 0;

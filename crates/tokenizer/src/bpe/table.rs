@@ -1,21 +1,21 @@
-//! A table of words and their ids, with two slots for each word.
+//! A hash table of words and their ids, with two slots for each word.
 
 use super::entry::{Entry, WordEntry};
 use super::keys::Key;
 use gristmill_storage::pages::Pages;
 use prefetch_index::prefetch_index;
 
-/// A table is too small when more than one word was evicted for this many pairs of slots.
+/// A table counts as too small if more than one word was evicted per this many pairs of slots.
 const PAIRS_PER_EVICTION: usize = 16;
 
-/// Words of one kind.
+/// The words of one kind.
 #[derive(Debug)]
 pub(super) struct Table<E> {
-    /// Pairs of adjacent slots, a power of two of them; empty until the first use.
+    /// Pairs of adjacent slots; their number is a power of two. Empty until first use.
     entries: Pages<E>,
-    /// Number of slots, less one.
+    /// Number of slots minus one.
     mask: usize,
-    /// Words that were evicted since the table has its size.
+    /// Number of words evicted since the table was last resized.
     evicted: usize,
 }
 
@@ -33,13 +33,13 @@ pub(super) struct View<'t, E> {
 }
 
 impl<'t, E: Entry> View<'t, E> {
-    /// Prefetches what [`first`](Self::first) reads.
+    /// Prefetches the data that [`first`](Self::first) reads.
     #[inline]
     pub(super) fn fetch(self, hash: u64) {
         prefetch_index(self.entries, hash as usize & self.mask);
     }
 
-    /// Returns the entry in the first slot of words of this hash.
+    /// Returns the entry in the first slot for a hash.
     #[inline]
     pub(super) fn first(self, hash: u64) -> Option<&'t E> {
         self.entries.get(hash as usize & self.mask)
@@ -52,7 +52,7 @@ impl<E: Entry> Table<E> {
         *self = Self { entries: Pages::new(words), mask: words - 1, evicted: 0 };
     }
 
-    /// Returns the allocated bytes.
+    /// Returns the size of the slots in bytes.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(self.entries.all())
     }
@@ -72,18 +72,18 @@ impl<E: Entry> Table<E> {
         self.mask + 1
     }
 
-    /// Whether enough words were evicted that more slots would help.
+    /// Whether enough words were evicted that more slots would be useful.
     #[inline]
     pub(super) fn is_crowded(&self) -> bool {
         self.evicted > self.mask / (2 * PAIRS_PER_EVICTION)
     }
 
-    /// Enlarges the table by this factor, a power of two, and keeps its entries.
+    /// Enlarges the table by this factor, a power of two. Its entries are preserved.
     #[cold]
     pub(super) fn grow(&mut self, times: usize) {
         let mut larger = Self::default();
         larger.fill(times * self.places());
-        // Entries in their second slots come first: a later one takes the first slot.
+        // Entries in second slots are inserted first, because each insertion takes the first slot.
         for is_first in [false, true] {
             for (place, entry) in self.entries.all().iter().enumerate() {
                 if let Some(key) = entry.key().filter(|key| (self.place(key.hash()) == place) == is_first) {
@@ -100,14 +100,14 @@ impl<E: Entry> Table<E> {
         hash as usize & self.mask
     }
 
-    /// Returns the two slots of words of this hash, and which of them is the first.
+    /// Returns the two slots for a hash, and the index of the first of them.
     #[inline]
     fn slots_of(&mut self, hash: u64) -> Option<(&mut [E; 2], usize)> {
         let place = self.place(hash);
         Some((self.entries.all_mut().get_mut(place & !1..)?.first_chunk_mut()?, place & 1))
     }
 
-    /// Returns what is known of a word, and moves it to the first slot.
+    /// Looks up a word, and moves it to its first slot.
     pub(super) fn find(&mut self, key: E::Key) -> WordEntry {
         let Some((entries, first)) = self.slots_of(key.hash()) else { return WordEntry::Nothing };
         match entries[first].lookup(key) {
@@ -121,13 +121,13 @@ impl<E: Entry> Table<E> {
         known
     }
 
-    /// Stores the ids of a word; if they do not fit, stores that they are elsewhere and returns `false`.
+    /// Stores the ids of a word. If they do not fit, stores a reference to the other table and returns `false`.
     pub(super) fn keep(&mut self, key: E::Key, ids: &[u32]) -> bool {
         self.put(key, E::new(key, ids));
         ids.len() <= E::MAX_STORED_IDS
     }
 
-    /// Puts a word into its first slot. The previous entry moves to the second slot, and the one that was there is evicted.
+    /// Stores a word in its first slot. Moves the previous entry to the second slot, whose entry is evicted.
     #[inline]
     fn put(&mut self, key: E::Key, entry: E) {
         let Some((entries, first)) = self.slots_of(key.hash()) else { return };

@@ -1,4 +1,4 @@
-//! Compares every accepted kind with the reference.
+//! Compares the fast tokenizer with the reference for every accepted form.
 
 use super::pieces::{PrefixMerges, WordBuffers};
 use super::symbols::Symbols;
@@ -10,11 +10,11 @@ use crate::reference::Reference;
 use crate::tests::{golden, lists_of, rounds, RandomNumbers};
 use serde_json::{json, Value};
 
-/// A path in a file, and its new value.
+/// A path in a file, and the value to set.
 type Change = (&'static str, Value);
 type Changes<'a> = &'a [Change];
 
-/// Returns a tokenizer of the tests with some parts replaced.
+/// Returns a tokenizer file of the tests with some values replaced.
 fn changed(name: &str, changes: &[(&str, Value)]) -> Vec<u8> {
     let mut file: Value = serde_json::from_slice(&std::fs::read(golden(name)).unwrap()).unwrap();
     for (path, value) in changes {
@@ -33,7 +33,7 @@ fn read(json: &[u8]) -> (Reference, Result<Bpe, String>) {
     (reference, own)
 }
 
-/// Compares this many random texts; from 1,000 on also those of the adversarial set.
+/// Compares the ids of this many random texts. With 1,000 or more, also compares the adversarial texts.
 fn compare(name: &str, json: &[u8], rounds: usize) {
     let (reference, own) = read(json);
     let own = own.unwrap_or_else(|why| panic!("{name}: {why}"));
@@ -58,7 +58,7 @@ fn compare(name: &str, json: &[u8], rounds: usize) {
             Err(_) => assert!(!is_known, "{name}: {text:?}"),
         }
     }
-    // Tokens that take the spaces around them may meet, and are then left to the reference.
+    // Adjacent tokens that strip spaces may overlap; such texts are not encoded by the fast tokenizer.
     assert!(left * 5 <= rounds, "{name}: {left} left to the reference");
 }
 
@@ -213,7 +213,7 @@ fn long_words_take_the_ways_of_short_ones_to_the_same_ids() {
         for part in ["the", "in", "é", "世界", "a", "нет", "👍", "zzq"] {
             let text: String = part.chars().cycle().take(length).collect();
             let (mut ids, mut expected) = (vec![], vec![]);
-            // Twice, so that the cached ids are compared as well.
+            // Encodes twice, so that cached ids are compared, too.
             for _ in 0..2 {
                 ids.clear();
                 expected.clear();
@@ -225,13 +225,13 @@ fn long_words_take_the_ways_of_short_ones_to_the_same_ids() {
     }
 }
 
-/// Returns the characters that spell bytes.
+/// Returns the characters that represent bytes.
 fn spelled(bytes: &[u8]) -> String {
     let all: Vec<char> = (0..0x200).filter_map(char::from_u32).filter(|c| byte_level::byte_of(*c).is_some()).collect();
     bytes.iter().filter_map(|byte| all.iter().find(|c| byte_level::byte_of(**c) == Some(*byte))).collect()
 }
 
-/// Returns the smallest tokenizer with these merges, in spellings of bytes: a token for each byte, and one for each product.
+/// Returns the smallest byte-level tokenizer with these merges: one token for each byte, and one for each product.
 fn with_merges(merges: &[(String, String)]) -> Vec<u8> {
     let mut vocab = serde_json::Map::new();
     let bytes = (0..=255u8).map(|byte| spelled(&[byte]));
@@ -265,8 +265,8 @@ fn characters_represent_their_bytes_only_where_nothing_comes_between() {
     assert!(seeded > 0);
 }
 
-/// Returns merges as if trained on a text of these pieces, but with pairs taken in any order: often across the borders of characters before
-/// these are whole, and sometimes before the merges that make their parts.
+/// Returns merges as if trained on a text of these pieces, but with pairs in random order: they often span characters whose bytes are not
+/// merged yet, and sometimes precede merges that produce their parts.
 fn trained_anyhow(dice: &mut RandomNumbers, pieces: &[&str], count: usize) -> Vec<(String, String)> {
     let sample: String = (0..count).map(|_| pieces[dice.roll(pieces.len())]).collect();
     let mut parts: Vec<Vec<u8>> = sample.bytes().map(|byte| vec![byte]).collect();
@@ -314,7 +314,7 @@ fn words_that_begin_as_pieces_of_the_first_merges_have_the_same_ids() {
             for count in [6, 8, 13, 21, 34, 70, 130, 400] {
                 let text: String = (0..count).map(|_| pieces[dice.roll(pieces.len())]).collect();
                 words += usize::from(WordBuffers::are_for(text.as_bytes()));
-                // Twice, so that the cached pieces are used as well, but not the cached word.
+                // Two texts, so that cached pieces are used, too, but not the cached word.
                 for start in ["", "b"] {
                     let (mut ids, mut expected, text) = (vec![], vec![], format!("{start}{text}"));
                     assert!(own.encode(&text, &mut scratch, &mut ids));

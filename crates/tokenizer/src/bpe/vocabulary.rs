@@ -1,4 +1,4 @@
-//! The lists of a file as numbers: its tokens indexed by spelling, its merges as ids.
+//! The vocabulary and merges of a file as numbers: tokens indexed by spelling, and merges as ids.
 
 use super::hash::of_bytes;
 use super::index::Index;
@@ -8,23 +8,23 @@ use crate::join::{join_both, Join2};
 use crate::lists::{Merges, Vocab};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Merges whose halves are looked up together.
+/// Number of merges whose parts are looked up together.
 const AT_ONCE: usize = 128;
 
-/// Merges that one thread takes at a time.
+/// Number of merges that a thread processes at a time.
 const PART: usize = 1 << 12;
 
-/// The lists of a file of byte pairs.
+/// The vocabulary and merges of a byte-pair file.
 pub(crate) struct Lists<'a> {
     pub(crate) vocabulary: Vocabulary<'a>,
-    /// In the file's order.
+    /// The merges, in the order of the file.
     pub(crate) merges: Vec<Merge>,
 }
 
 impl<'a> Lists<'a> {
-    /// Reads the lists of a file, and at the same time runs a closure that needs no ids; returns both results. A thread that has finished
-    /// its own work continues with merges that no thread has begun. Fails where two tokens have one spelling or one id, and where a merge
-    /// has a part or a product that is no token.
+    /// Reads the lists of a file, and runs a closure that needs no ids in parallel; returns both results. A thread that has finished its
+    /// own task continues with merges that no thread has started. Fails if two tokens have the same spelling or id, or if a part or product
+    /// of a merge is not a token.
     pub(crate) fn new<T: Send>(
         file: &'a ModelFile<'a>,
         together: Join2<'_>,
@@ -45,7 +45,7 @@ impl<'a> Lists<'a> {
         let Some((one, (result_alongside, other))) = join_both(together, put, || (alongside(), put())) else {
             return (Err("they were not read".into()), None);
         };
-        // Parts are begun in order, so that the first mistake in the file is the first of one of the two threads.
+        // Parts are started in order, so the first error of the file is the first error of one of the two threads.
         let mistakes = [one, other].into_iter().filter_map(Result::err);
         if let Some((_, why)) = mistakes.min_by_key(|(number, _): &(usize, String)| *number) {
             return (Err(why), Some(result_alongside));
@@ -55,14 +55,14 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// The file's vocabulary, by spelling.
+/// The vocabulary of the file, indexed by spelling.
 pub(crate) struct Vocabulary<'a> {
     pub(super) all: &'a Vocab<'a>,
     index: Index,
 }
 
 impl<'a> Vocabulary<'a> {
-    /// Indexes the vocabulary; fails where two tokens have one spelling or one id.
+    /// Indexes the vocabulary. Fails if two tokens have the same spelling or id.
     fn new(file: &'a ModelFile<'a>) -> Result<Self, String> {
         let all = &file.vocab;
         let mut index = Index::new(all.len());
@@ -91,7 +91,7 @@ impl<'a> Vocabulary<'a> {
         self.all.len()
     }
 
-    /// Returns the index of a token in the file's order.
+    /// Returns the position of a token in the file.
     pub(crate) fn number(&self, text: &str) -> Option<usize> {
         let is_meant = |number: u32| self.all.get(number as usize).is_some_and(|(known, _)| known == text);
         self.index.find(of_bytes(text.as_bytes()), is_meant).map(|number| number as usize)
@@ -101,11 +101,10 @@ impl<'a> Vocabulary<'a> {
         self.all.get(self.number(text)?).map(|(_, id)| id)
     }
 
-    /// Writes the merges from index `from` on as ids, as many as `out` has room for; fails where one has a part or a product that is no
-    /// token.
+    /// Writes the ids of the merges from index `from` to `out`, until `out` is full. Fails if a part or product of a merge is not a token.
     ///
-    /// Looking a token up waits for memory three times in sequence. Each step is done for many tokens before the next, so that these waits
-    /// overlap.
+    /// The lookup of a token waits for memory three times in sequence. Each step is done for many tokens before the next step, so that
+    /// these waits overlap.
     fn put(&self, all: &Merges<'_>, from: usize, out: &mut [Merge]) -> Result<(), String> {
         let (mut numbers, mut known) = ([0; 2 * AT_ONCE], [("", 0); 2 * AT_ONCE]);
         let mut next = 0;
@@ -125,7 +124,7 @@ impl<'a> Vocabulary<'a> {
                 };
             }
             for (((left_text, right_text), [left, right]), out) in some.zip(ids.as_chunks().0).zip(out) {
-                // Most vocabularies have the products of merges in the order of the merges.
+                // In most vocabularies, the products of merges are in the order of the merges.
                 let is_next = |(text, _): &(&str, u32)| text.strip_prefix(left_text) == Some(right_text);
                 let product = match self.all.get(next).filter(is_next) {
                     Some((_, product)) => product,
@@ -156,7 +155,7 @@ mod tests {
     use crate::join::in_turn;
     use serde_json::json;
 
-    /// Returns a file of all pairs of a hundred characters, with these merges in the place of others.
+    /// Returns a file of all pairs of a hundred characters, with some merges replaced.
     fn file(others: &[(usize, [&str; 2])]) -> Vec<u8> {
         let characters: Vec<String> = ('一'..).take(100).map(String::from).collect();
         let pairs = characters.iter().flat_map(|left| characters.iter().map(move |right| [left.as_str(), right]));
@@ -169,7 +168,7 @@ mod tests {
         json!({"version": "1.0", "model": {"type": "BPE", "vocab": vocab, "merges": merges}}).to_string().into()
     }
 
-    /// Reads a file in each way in which two pieces of work can be done, and returns the results.
+    /// Reads a file with each order in which two tasks can be run, and returns the results.
     fn of_all_ways(json: &[u8]) -> Vec<Result<Vec<Merge>, String>> {
         let other_way_round =
             |first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)| in_turn(second, first);

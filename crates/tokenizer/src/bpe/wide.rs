@@ -1,24 +1,25 @@
-//! Joins words of many symbols, several in turn.
+//! Merges words of many symbols, several words in parallel.
 
 use super::merge::{JoinNeighbours, Steps};
 use super::order::{JoinOrder, BLOCK, PLACE_BITS};
 
-/// Places of symbols; the last is the unused one.
+/// Number of symbol positions; the last one is unused.
 const SYMBOL_SLOTS: usize = 1 << PLACE_BITS;
-/// The place that no symbol has.
+/// The unused position.
 const NO_SLOT: u8 = (SYMBOL_SLOTS - 1) as u8;
 
-/// A word while it is joined. The first pair of each block of places is stored, so that a step takes as long for many symbols as for few.
+/// A word that is being merged. The first pair of each block of positions is cached, so that the time of a step does not depend on the
+/// number of symbols.
 #[derive(Debug)]
 pub(super) struct WideMerger {
     symbols: [u32; SYMBOL_SLOTS],
-    /// By place of the left symbol of a pair.
+    /// Merge order by position of the left symbol of a pair.
     order: [JoinOrder; SYMBOL_SLOTS],
-    /// The first of each block of `order`.
+    /// The minimum of each block of `order`.
     first: [JoinOrder; SYMBOL_SLOTS / BLOCK],
     next: [u8; SYMBOL_SLOTS],
     previous: [u8; SYMBOL_SLOTS],
-    /// The place of the first symbol; [`NO_SLOT`] for a word without any.
+    /// The position of the first symbol; [`NO_SLOT`] if the word is empty.
     begin: u8,
 }
 
@@ -36,7 +37,7 @@ impl Default for WideMerger {
 }
 
 impl WideMerger {
-    /// Updates the first pair of a place's block.
+    /// Updates the minimum of the block of a position.
     #[inline]
     fn update_block(&mut self, place: u8) {
         let block = usize::from(place) / BLOCK;

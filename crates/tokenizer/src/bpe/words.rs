@@ -1,8 +1,8 @@
-//! Turns the words of some texts into ids.
+//! Encodes the words of texts.
 //!
-//! Most words of a text are already in the cache, so this is the loop that determines the speed: some hundred words are found at once, each
-//! with its key, and their entries are prefetched meanwhile; then the ids of all are written. Words that are not in the cache wait, those
-//! of one text for those of the next, to be joined several at a time.
+//! Most words of a text are already in the cache, so this loop determines the speed. Some hundred words are found together with their keys,
+//! while their cache entries are prefetched; then their ids are written. Words that are not in the cache are collected across texts and
+//! merged several at a time.
 
 use super::cache::Cache;
 use super::entry::{ids_of, ShortEntry, MAX_IDS, MAX_SHORT_IDS};
@@ -13,21 +13,21 @@ use super::split::Scan;
 use super::table::View;
 use std::ops::Range;
 
-/// Number of words that are found before the first is looked up.
+/// Number of words that are found before the first one is looked up.
 const AT_ONCE: usize = 256;
 
-/// Maximum number of words of a block, and bytes that must follow its beginning: that many words end in it, and keys are made of sixteen
-/// bytes.
+/// Maximum number of words in a block, and number of bytes that must follow its start: a block has this many bytes, and keys are made from
+/// sixteen bytes.
 const OF_BLOCK: usize = 64;
 const WINDOW_BYTES: usize = OF_BLOCK + 16;
 
-/// Number of waiting words at which they are joined.
+/// Number of collected cache misses after which they are merged.
 const MAX_PENDING_WORDS: usize = 256;
 
 /// Number of ids above which the buffers of a long text are freed.
 const MAX_KEPT_IDS: usize = 1 << 20;
 
-/// Most words are shorter than this, in bytes.
+/// Words shorter than this, in bytes, are copied with a fixed length. Most words are shorter.
 const SHORT_WORD_BYTES: usize = MAX_KEY_BYTES + 1;
 
 /// Buffers of one thread, for one model.
@@ -36,22 +36,22 @@ pub(super) struct WordEncoder {
     cache: Cache,
     joiner: Joiner,
     found: Box<[WordLookup; AT_ONCE]>,
-    /// The ids of all texts, without those of waiting words, and room for more.
+    /// The ids of all texts except those of cache misses, followed by unused elements.
     ids: Vec<u32>,
     count: usize,
-    /// Waiting words, and their bytes.
+    /// Cache misses, and their bytes.
     cold: Vec<CacheMiss>,
     spelled: Vec<u8>,
-    /// Where the ids of each text end.
+    /// The end of the ids of each text.
     ends: Vec<usize>,
-    /// For each of the last texts the number of words that waited at its end.
+    /// For each text since the last merging, the number of cache misses at its end.
     open: Vec<usize>,
 }
 
-/// A word in a text, which extends to the next one.
+/// A word in a text. It ends where the next one starts.
 #[derive(Clone, Copy, Debug, Default)]
 struct WordLookup {
-    /// [`ShortKey::NONE`] where the word is too long for a short key.
+    /// [`ShortKey::NONE`] if the word is too long for a short key.
     key: ShortKey,
     hash: u64,
     at: usize,
@@ -73,7 +73,7 @@ impl Default for WordEncoder {
     }
 }
 
-/// Where the next word begins, and where the word ends that is being cut.
+/// The start of the next word; and the end of a word that is being cut.
 #[derive(Clone, Copy)]
 struct Cursor {
     at: usize,
@@ -110,7 +110,7 @@ impl WordEncoder {
         }
     }
 
-    /// Appends the ids of a whole text that another reader encoded.
+    /// Appends the ids of a whole text that another tokenizer encoded.
     pub(super) fn put_text(&mut self, ids: &[u32]) {
         self.ids.truncate(self.count);
         self.ids.extend_from_slice(ids);
@@ -123,14 +123,14 @@ impl WordEncoder {
         self.open.push(self.cold.len());
     }
 
-    /// Removes what was added since the last text ended.
+    /// Removes the ids and cache misses of an unfinished text.
     pub(super) fn forget_text(&mut self) {
-        // Waiting words may have been joined in the meantime; then no word that still waits belongs to another text.
+        // If cache misses have been merged since the last text ended, all collected ones belong to this text.
         self.cold.truncate(self.open.last().copied().unwrap_or(0));
         self.count = self.ends.last().copied().unwrap_or(0);
     }
 
-    /// Joins the words that still wait; returns `false` where a symbol is missing, and the result of no text is valid.
+    /// Merges the remaining cache misses. Returns `false` if the vocabulary lacks a symbol; the results of all texts are then invalid.
     pub(super) fn finish(&mut self, model: &Model) -> bool {
         self.join_waiting(model)
     }
@@ -140,13 +140,13 @@ impl WordEncoder {
         self.ids.get(..self.count).unwrap_or_default()
     }
 
-    /// Swaps the ids of all texts, and where those of each end, with the given vectors. Other values may follow the last id.
+    /// Swaps the ids of all texts and the end of each text with the given vectors. Other values may follow the last id.
     pub(super) fn swap(&mut self, ids: &mut Vec<u32>, ends: &mut Vec<usize>) {
         std::mem::swap(&mut self.ids, ids);
         std::mem::swap(&mut self.ends, ends);
     }
 
-    /// Appends the ids of all words of a part of a text. Returns `false` where it is not known where a word ends, or what its ids are.
+    /// Appends the ids of all words of a part of a text. Returns `false` if the end of a word or its ids cannot be determined.
     #[inline]
     pub(super) fn encode(&mut self, model: &Model, text: &[u8], scan: &impl Scan) -> bool {
         let mut place = Cursor { at: 0, until: 0 };
@@ -160,7 +160,7 @@ impl WordEncoder {
         true
     }
 
-    /// Finds the next words and returns their number, `None` where it is not known where one ends.
+    /// Finds the next words and returns their number; `None` if the end of a word cannot be determined.
     #[inline]
     fn find(&mut self, model: &Model, text: &[u8], scan: &impl Scan, place: &mut Cursor) -> Option<usize> {
         let Self { cache, found, .. } = self;
@@ -220,7 +220,7 @@ impl WordEncoder {
         Some(words)
     }
 
-    /// Appends the ids of the first `words` words found, the last of which ends at `end`; unknown words are added to those that wait.
+    /// Appends the ids of the first `words` words found, the last of which ends at `end`. Collects words that are not in the cache.
     #[inline]
     fn put(&mut self, text: &[u8], words: usize, end: usize) {
         let Self { cache, found, cold, spelled, ids, count, .. } = self;
@@ -244,7 +244,7 @@ impl WordEncoder {
         *count = ready;
     }
 
-    /// Joins the words that wait and inserts their ids; returns `false` where that cannot be done.
+    /// Merges the collected cache misses and inserts their ids. Returns `false` if the vocabulary lacks a symbol.
     #[inline(never)]
     fn join_waiting(&mut self, model: &Model) -> bool {
         let Self { cache, joiner, cold, spelled, ids, count, ends, open, .. } = self;
@@ -253,16 +253,16 @@ impl WordEncoder {
             return true;
         }
         let Some(joined) = joiner.join(model, spelled, cold) else {
-            // The text with the missing symbol may be removed, and the other words keep waiting.
+            // The caller may remove the text with the missing symbol, so the other words remain collected.
             cold.iter_mut().for_each(CacheMiss::clear_ids);
             return false;
         };
-        // The key of the last word is faster to compute where bytes follow it.
+        // The key of the last word is computed faster if bytes follow it.
         spelled.resize(spelled.len() + SHORT_WORD_BYTES, 0);
         for word in cold.iter() {
             cache.keep(spelled, word.at..word.end, word.ids(joined));
         }
-        // The end of a text moves by the ids of the words that waited before it.
+        // The end of a text moves by the number of ids of all earlier cache misses.
         let (mut more, mut words) = (0, cold.iter());
         let (mut passed, first) = (0, ends.len().saturating_sub(open.len()));
         for (end, waited) in ends.iter_mut().skip(first).zip(open.drain(..)) {
@@ -270,7 +270,7 @@ impl WordEncoder {
             passed = waited;
             *end += more;
         }
-        // From the end backwards, so that everything is moved once.
+        // Works backwards from the end, so that all ids are moved once.
         let mut unmoved = *count;
         *count += joined.len();
         let mut free = *count;
@@ -295,7 +295,7 @@ impl WordEncoder {
 fn keep(text: &[u8], at: usize, end: usize, spelled: &mut Vec<u8>) {
     let before = spelled.len();
     match text.get(at..at + SHORT_WORD_BYTES) {
-        // Copies a fixed number of bytes, which is faster, and removes those after the word.
+        // Copying a fixed number of bytes and truncating is faster.
         Some(usual) if end - at <= SHORT_WORD_BYTES => {
             spelled.extend_from_slice(usual);
             spelled.truncate(before + end - at);
@@ -304,8 +304,8 @@ fn keep(text: &[u8], at: usize, end: usize, spelled: &mut Vec<u8>) {
     }
 }
 
-/// Writes the ids of a range of the words found after the first `count`, up to the first word that is not in the first slot of its entry;
-/// returns the number of words written.
+/// Writes the ids of words after the first `count` ids, up to the first word that is not in its first cache slot. Returns the number of
+/// words written.
 #[inline]
 fn put_known(
     short: View<'_, ShortEntry>,

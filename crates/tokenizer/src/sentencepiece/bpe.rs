@@ -1,4 +1,4 @@
-//! Cuts text into pieces by merging neighbours, the best pair first.
+//! Divides text into pieces by merging adjacent pieces, the pair with the best score first.
 
 use super::charsmap::SPACE;
 use super::pieces::{char_length, PieceTable};
@@ -6,7 +6,7 @@ use sentencepiece_model::Type;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Parts of a text longer than this, in bytes, are not cached.
+/// Maximum length of a cached part of a text, in bytes.
 const MAX_KEPT_BYTES: usize = 64;
 
 /// Number of cached parts at which the cache is cleared.
@@ -15,7 +15,8 @@ const MAX_KEPT: usize = 1 << 16;
 /// The properties of a model that affect merging.
 #[derive(Debug)]
 pub(super) struct Bpe {
-    /// Whether no piece has a space symbol after anything else, so that a text can be cut before such symbols without changing a merge.
+    /// Whether no piece has a space symbol after another character, so that a text can be divided before space symbols without changing a
+    /// merge.
     cuts_at_spaces: bool,
     has_unused: bool,
 }
@@ -28,10 +29,10 @@ pub(super) struct Scratch {
     kept: HashMap<Box<[u8]>, Cut>,
 }
 
-/// Id and length of each piece of a part.
+/// Id and length in bytes of each piece of a part.
 type Cut = Box<[(u32, u32)]>;
 
-/// A part of the text: start, length (0: merged into the one before), neighbours.
+/// A symbol of the text: its start, its length (0 if it was merged into the previous one), and its neighbours.
 #[derive(Clone, Copy, Debug)]
 struct Symbol {
     start: u32,
@@ -41,10 +42,10 @@ struct Symbol {
     is_frozen: bool,
 }
 
-/// There is no neighbour.
+/// Marks a missing neighbour.
 const NONE: u32 = u32::MAX;
 
-/// Two neighbours that form a piece.
+/// Two adjacent symbols that form a piece.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     score: f32,
@@ -54,7 +55,7 @@ struct Pair {
 }
 
 impl Ord for Pair {
-    /// The greater score is greater; of equal scores the pair further left is.
+    /// The pair with the greater score is greater; of equal scores, the leftmost pair is.
     fn cmp(&self, other: &Self) -> Ordering {
         self.score.partial_cmp(&other.score).unwrap_or(Ordering::Equal).then_with(|| other.left.cmp(&self.left))
     }
@@ -84,7 +85,7 @@ impl Bpe {
         }
     }
 
-    /// Appends id and length of each piece of the normalized text.
+    /// Appends the id and length of each piece of the normalized text.
     pub(super) fn cut(&self, text: &[u8], pieces: &PieceTable, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
         if !self.cuts_at_spaces {
             self.merge(text, pieces, scratch, out);
@@ -140,7 +141,7 @@ impl Bpe {
             });
             start += length;
         }
-        // The length of the left part of each unused piece, which is split into its parts again.
+        // The length of the left part of each unused piece. Unused pieces are later divided into their parts again.
         let mut made: HashMap<&[u8], u32> = HashMap::new();
         let mut consider = |left: u32, right: u32, symbols: &[Symbol], agenda: &mut BinaryHeap<Pair>| {
             if left == NONE || right == NONE {
@@ -163,7 +164,7 @@ impl Bpe {
         }
         while let Some(pair) = agenda.pop() {
             let (left, right) = (symbols[pair.left as usize], symbols[pair.right as usize]);
-            // One of the two was merged with another neighbour in the meantime.
+            // One of the two symbols has been merged with another neighbour.
             if left.length == 0 || right.length == 0 || left.length + right.length != pair.length {
                 continue;
             }
@@ -183,7 +184,7 @@ impl Bpe {
                 let piece = part(text, start, length);
                 let id = pieces.id_of(piece).unwrap_or(pieces.unknown);
                 match made.get(piece).filter(|_| pieces.kind(id) == Some(Type::Unused)) {
-                    // The left part is on top, so that it comes first.
+                    // The left part is pushed last, so that it is processed first.
                     Some(left) => open.extend([(start + left, length - left), (start, *left)]),
                     None => out.push((id, length)),
                 }

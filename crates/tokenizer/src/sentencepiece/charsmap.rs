@@ -1,4 +1,5 @@
-//! Normalizes text for a SentencePiece model: its own rules are applied, white space is squeezed and made visible.
+//! Normalizes text for a SentencePiece model: applies the rules of the model, collapses white space, and replaces spaces by visible
+//! symbols.
 
 use super::pieces::{char_length, PieceTable};
 use sentencepiece_model::SentencePieceModel;
@@ -6,7 +7,7 @@ use sentencepiece_model::SentencePieceModel;
 /// The symbol that represents a space in pieces.
 pub(super) const SPACE: &[u8] = "▁".as_bytes();
 
-/// The model's rules for normalizing.
+/// The normalization rules of the model.
 #[derive(Debug)]
 pub(super) struct Normalizer {
     rules: Rules,
@@ -14,11 +15,11 @@ pub(super) struct Normalizer {
     adds_trailing_space: bool,
     collapses_spaces: bool,
     escapes: bool,
-    /// Whether a text that begins with this byte may begin with something that is replaced or kept as a whole.
+    /// Whether a text that starts with this byte may start with a string that is replaced or preserved as a whole.
     is_special: Box<[bool; 256]>,
 }
 
-/// The double array of replacements and the texts that it points to.
+/// The double-array trie of replacements, and the strings to which it points.
 #[derive(Debug, Default)]
 struct Rules {
     units: Vec<u32>,
@@ -26,7 +27,7 @@ struct Rules {
 }
 
 impl Normalizer {
-    /// Reads the rules of a model; otherwise returns why they are not usable.
+    /// Parses the rules of a model. The error is the reason why they are unusable.
     pub(super) fn new(model: &SentencePieceModel, pieces: &PieceTable) -> Result<Self, String> {
         let spec = model.normalizer();
         let rules = Rules::new(spec.map_or(&[], |spec| spec.precompiled_charsmap()))?;
@@ -48,17 +49,17 @@ impl Normalizer {
         })
     }
 
-    /// Whether there are any rules.
+    /// Whether the model has rules.
     pub(super) fn has_rules(&self) -> bool {
         !self.rules.units.is_empty()
     }
 
-    /// Whether a space is put before texts, which decoding removes.
+    /// Whether a space is added before texts, which decoding removes.
     pub(super) fn adds_leading_space(&self) -> bool {
         self.adds_leading_space
     }
 
-    /// Writes the normalized text to `out`; for each of its bytes, and for its end, `origins` gets the place in `text`.
+    /// Writes the normalized text to `out`. For each of its bytes, and for its end, writes the offset in `text` to `origins`.
     pub(super) fn normalize(
         &self,
         text: &[u8],
@@ -127,7 +128,7 @@ impl Normalizer {
         }
     }
 
-    /// Returns the replacement of the beginning of a non-empty text, and how many bytes it replaces.
+    /// Returns the replacement for the start of a non-empty text, and the number of bytes it replaces.
     fn prefix<'a>(&'a self, text: &'a [u8], pieces: &PieceTable) -> (&'a [u8], usize) {
         if self.is_special[usize::from(text[0])] {
             if let Some((length, _)) = pieces.user_defined.as_ref().and_then(|trie| trie.longest(text)) {
@@ -143,7 +144,7 @@ impl Normalizer {
 }
 
 impl Rules {
-    /// Parses the size of the double array in bytes, the double array, and the texts with a zero after each.
+    /// Parses the size of the double array in bytes, the double array, and the zero-terminated strings.
     fn new(blob: &[u8]) -> Result<Self, String> {
         if blob.is_empty() {
             return Ok(Self::default());
@@ -159,7 +160,7 @@ impl Rules {
         Ok(Self { units, texts: texts.to_vec() })
     }
 
-    /// Returns the unit below the one at `at` by this byte, with its place.
+    /// Returns the child of the unit at `at` for this byte, and its index.
     fn step(&self, at: usize, byte: u8) -> Option<(usize, u32)> {
         let unit = *self.units.get(at)?;
         let below = at ^ offset(unit) ^ usize::from(byte);
@@ -172,7 +173,7 @@ impl Rules {
         self.step(0, byte).is_some()
     }
 
-    /// Returns the replacement of the longest rule that the text begins with, and the rule's length.
+    /// Returns the replacement of the longest rule that matches the start of the text, and the length of the match.
     fn longest(&self, text: &[u8]) -> Option<(&[u8], usize)> {
         let (mut at, mut found) = (0, None);
         for (done, byte) in text.iter().enumerate() {

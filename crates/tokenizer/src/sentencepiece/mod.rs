@@ -1,4 +1,4 @@
-//! SentencePiece models: turns text into ids, with the same result as the C++ program.
+//! SentencePiece models: encodes text into the same ids as the C++ library.
 
 mod bpe;
 mod charsmap;
@@ -16,7 +16,7 @@ use sentencepiece_model::{ModelType, SentencePieceModel, Type};
 use std::ops::Range;
 use unigram::Unigram;
 
-/// Longer texts, in bytes, would not fit the 32 bits of places.
+/// Maximum length of a text in bytes; offsets have 32 bits.
 const MAX_TEXT_BYTES: usize = 1 << 30;
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ enum Kind {
     Char,
 }
 
-/// Buffers of one thread.
+/// Buffers of one thread for encoding texts.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     normalized: Vec<u8>,
@@ -44,7 +44,7 @@ pub(super) struct Scratch {
 }
 
 impl Model {
-    /// Reads a `.model` file; otherwise returns why it cannot be used.
+    /// Parses a `.model` file. The error is the reason why it is unusable.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let model = SentencePieceModel::from_slice(bytes).map_err(|_| "it is not a SentencePiece model".to_owned())?;
         if model.pieces().is_empty() {
@@ -90,7 +90,7 @@ impl Model {
         self.pieces.all.get(id as usize).map(|piece| piece.text.as_str())
     }
 
-    /// Returns user-defined and control pieces, which are added to the trained ones.
+    /// Returns user-defined and control pieces, which are not part of the trained vocabulary.
     pub(super) fn added(&self) -> Vec<AddedTokenFacts> {
         let all = self.pieces.all.iter().zip(0u32..);
         all.filter(|(piece, _)| matches!(piece.kind, Type::UserDefined | Type::Control))
@@ -114,7 +114,7 @@ impl Model {
             let is_unknown = *id == self.pieces.unknown;
             match &self.pieces.bytes {
                 Some(ids) if is_unknown => out.extend(bytes.iter().map(|byte| ids[usize::from(*byte)])),
-                // Unknown neighbours are one unknown piece.
+                // Adjacent unknown pieces become one unknown piece.
                 _ if is_unknown && after_unknown => {}
                 _ => out.push(*id),
             }
@@ -140,7 +140,7 @@ impl Model {
             at += normalized.len();
             let is_unknown = *id == self.pieces.unknown;
             match (&self.pieces.bytes, spans.last_mut()) {
-                // As in the reference, the last byte represents the whole character.
+                // As in the reference, the last byte token has the range of the character; the others have empty ranges.
                 (Some(ids), _) if is_unknown => {
                     for (byte, left) in normalized.iter().zip((0..normalized.len()).rev()) {
                         spans.push(span(ids[usize::from(*byte)], start..if left == 0 { end } else { start }));
@@ -155,7 +155,7 @@ impl Model {
         Ok(spans)
     }
 
-    /// Normalizes a text and cuts it into pieces; both are written to `scratch`.
+    /// Normalizes a text and divides it into pieces. Writes both to `scratch`.
     fn cut(&self, text: &str, scratch: &mut Scratch, origins: Option<&mut Vec<usize>>) -> Outcome<()> {
         let Scratch { normalized, cut, best, bpe } = scratch;
         cut.clear();
@@ -184,7 +184,7 @@ impl Model {
         }
     }
 
-    /// Returns the bytes that an id represents; control pieces are spelled out.
+    /// Returns the bytes that an id represents; for control pieces, their names.
     pub(super) fn bytes_of(&self, id: u32) -> Vec<u8> {
         let Some(piece) = self.pieces.all.get(id as usize) else { return Vec::new() };
         match (piece.kind, byte_of(&piece.text)) {
@@ -194,7 +194,7 @@ impl Model {
         }
     }
 
-    /// Returns the text of these ids, without the space that the model put before it.
+    /// Returns the text of these ids, without the space that the model added before it.
     pub(super) fn decode(&self, ids: &[u32]) -> String {
         let bytes: Vec<u8> = ids.iter().flat_map(|id| self.bytes_of(*id)).collect();
         let text = String::from_utf8_lossy(&bytes);
@@ -205,7 +205,7 @@ impl Model {
     }
 }
 
-/// Returns the length of the first word: up to the next space symbol, not counting one at its start.
+/// Returns the length of the first word: up to the next space symbol, ignoring one at the start.
 fn word_length(text: &[u8]) -> usize {
     let first = char_length(text);
     first + memchr::memmem::find(&text[first..], SPACE).unwrap_or(text.len() - first)
@@ -215,12 +215,12 @@ fn span(id: u32, bytes: Range<usize>) -> TokenSpan {
     TokenSpan { id, chars: 0..0, bytes, is_template: false }
 }
 
-/// Computes ranges in characters from those in bytes, which never go back.
+/// Computes character ranges from byte ranges, whose offsets must not decrease.
 fn count_chars(text: &str, spans: &mut [TokenSpan]) {
     let (mut bytes, mut chars) = (0, 0);
     let mut chars_at = |place: usize| {
         let from = text.as_bytes().get(bytes..place).unwrap_or_default();
-        // Every byte begins a character, except those that continue one.
+        // Counts all bytes except continuation bytes.
         chars += from.iter().filter(|byte| (**byte as i8) >= -0x40).count();
         bytes = bytes.max(place);
         chars

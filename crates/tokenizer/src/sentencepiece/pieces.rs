@@ -4,19 +4,19 @@ use super::trie::Trie;
 use sentencepiece_model::{SentencePieceModel, Type};
 use std::collections::HashMap;
 
-/// The vocabulary and the types of its pieces, checked as the reference checks it.
+/// The vocabulary and the types of its pieces, validated like in the reference.
 #[derive(Debug)]
 pub(super) struct PieceTable {
-    /// Spelling, score and type by id.
+    /// Spelling, score and type, by id.
     pub(super) all: Vec<VocabEntry>,
-    /// Normal, user-defined and unused pieces: those that text can consist of.
+    /// Normal, user-defined and unused pieces, of which text can consist.
     pub(super) of_text: Trie,
     /// Pieces with a special meaning: control, unknown and byte pieces.
     reserved: HashMap<Vec<u8>, u32>,
-    /// Pieces that are taken wherever they occur; `None` if there are none.
+    /// User-defined pieces, which are matched wherever they occur; `None` if there are none.
     pub(super) user_defined: Option<Trie>,
     pub(super) unknown: u32,
-    /// The id of each byte, where unknown characters are spelled in bytes.
+    /// The id of each byte, if unknown characters are encoded as bytes.
     pub(super) bytes: Option<Box<[u32; 256]>>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct VocabEntry {
 }
 
 impl PieceTable {
-    /// Reads the vocabulary of a model; otherwise returns why it is not usable.
+    /// Parses the vocabulary of a model. The error is the reason why it is unusable.
     pub(super) fn new(model: &SentencePieceModel) -> Result<Self, String> {
         let falls_back = model.trainer().is_some_and(|trainer| trainer.byte_fallback());
         let all: Vec<VocabEntry> = model
@@ -74,7 +74,7 @@ impl PieceTable {
         Ok(Self { of_text, reserved, user_defined, unknown, bytes, all })
     }
 
-    /// Returns the id of a piece by its spelling, those with a special meaning first.
+    /// Returns the id of a piece by its spelling. Pieces with a special meaning take precedence.
     pub(super) fn id_of(&self, piece: &[u8]) -> Option<u32> {
         self.reserved.get(piece).copied().or_else(|| self.of_text.get(piece))
     }
@@ -86,7 +86,7 @@ impl PieceTable {
 }
 
 impl VocabEntry {
-    /// Whether text can consist of it.
+    /// Whether the piece can be part of a text.
     fn is_of_text(&self) -> bool {
         matches!(self.kind, Type::Normal | Type::UserDefined | Type::Unused)
     }
@@ -103,8 +103,7 @@ pub(in super::super) fn byte_of(piece: &str) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok().filter(|_| is_plain)
 }
 
-/// Returns the number of bytes of the character that begins with the first byte; counted as in the reference, which does not check the
-/// others.
+/// Returns the length in bytes of the character that starts with the first byte. As in the reference, the other bytes are not checked.
 pub(super) fn char_length(bytes: &[u8]) -> usize {
     let length = match bytes.first() {
         Some(0..=0xbf) => 1,

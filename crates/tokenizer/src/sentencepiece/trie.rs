@@ -1,23 +1,23 @@
 //! A trie of pieces.
 
-/// A set of byte strings, each with a number. Descending takes one table look-up for every byte.
+/// A map from byte strings to numbers. Each byte of a lookup takes one hash-table lookup.
 #[derive(Debug)]
 pub(super) struct Trie {
-    /// Open addressing: `node << 8 | byte`, plus one so that 0 is an empty slot, and the node below.
+    /// Hash table with open addressing: keys are `(node << 8 | byte) + 1`, where 0 is an empty slot; values are child nodes.
     edges: Vec<(u64, u32)>,
     mask: usize,
-    /// The number of the string that ends at a node; [`NONE`] where none does.
+    /// The number of the string that ends at a node; [`NONE`] if no string ends there.
     values: Vec<u32>,
 }
 
-/// No string ends at the node.
+/// Marks a node at which no string ends.
 const NONE: u32 = u32::MAX;
 
-/// The node where every walk begins.
+/// The root node.
 pub(super) const ROOT: u32 = 0;
 
 impl Trie {
-    /// Builds the set; of equal strings the last one's number is kept.
+    /// Builds the map. If strings are equal, the last number counts.
     pub(super) fn new<'a>(strings: impl IntoIterator<Item = (&'a [u8], u32)> + Clone) -> Self {
         let edges: usize = strings.clone().into_iter().map(|(bytes, _)| bytes.len()).sum();
         let places = (edges * 2).next_power_of_two().max(16);
@@ -38,7 +38,7 @@ impl Trie {
         trie
     }
 
-    /// Returns the slot of an edge, or the empty one where it would be. The table is at most half full.
+    /// Returns the slot of an edge, or the empty slot where it would be inserted. The table is at most half full.
     fn place(&self, node: u32, byte: u8) -> usize {
         let key = key(node, byte);
         // The high bits of the product depend on all bits of the key.
@@ -49,7 +49,7 @@ impl Trie {
         place
     }
 
-    /// Returns the node below `node` by this byte.
+    /// Returns the child of `node` for this byte.
     pub(super) fn step(&self, node: u32, byte: u8) -> Option<u32> {
         let (key, below) = self.edges[self.place(node, byte)];
         (key != 0).then_some(below)
@@ -61,7 +61,7 @@ impl Trie {
         (value != NONE).then_some(value)
     }
 
-    /// Returns the number of exactly this string.
+    /// Returns the number of a string.
     pub(super) fn get(&self, bytes: &[u8]) -> Option<u32> {
         let mut node = ROOT;
         for byte in bytes {
@@ -70,7 +70,7 @@ impl Trie {
         self.value(node)
     }
 
-    /// Returns length and number of the longest string of the set that `bytes` begins with.
+    /// Returns the length and the number of the longest string in the map that is a prefix of `bytes`.
     pub(super) fn longest(&self, bytes: &[u8]) -> Option<(usize, u32)> {
         let (mut node, mut found) = (ROOT, None);
         for (at, byte) in bytes.iter().enumerate() {

@@ -1,16 +1,16 @@
-//! Cuts a text into pieces in the most probable way.
+//! Divides a text into the most probable sequence of pieces.
 
 use super::pieces::{char_length, PieceTable};
 use super::trie::ROOT;
 use sentencepiece_model::Type;
 
-/// How much less an unknown character scores than the least probable piece.
+/// Difference between the score of the least probable piece and that of an unknown character.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
 /// Score of a user-defined piece for every byte after its first, so that it is preferred to its parts.
 const USER_DEFINED_SCORE: f32 = 0.1;
 
-/// Above this score sums start again at 0, so that they keep their precision over long texts.
+/// Sum of scores above which summing restarts at 0, to preserve precision in long texts.
 const GREATEST_SUM: f32 = 100_000.0;
 
 /// The precomputed score of an unknown character.
@@ -19,7 +19,7 @@ pub(super) struct Unigram {
     unknown_score: f32,
 }
 
-/// The best way to cut the text before a place: its score, where its last piece starts, and that piece.
+/// The best division of the text before a position: its score, and the start and id of its last piece.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BestCut {
     score: f32,
@@ -34,10 +34,10 @@ impl Unigram {
         Self { unknown_score: least - UNKNOWN_PENALTY }
     }
 
-    /// Appends id and length of each piece of the normalized text.
+    /// Appends the id and length of each piece of the normalized text.
     ///
-    /// Scores are summed over the text in single precision, and an earlier way is preferred to an equal later one, as in the reference
-    /// (version 0.2.3): rounding decides between pieces of nearly equal score, so a text cannot be cut into parts first.
+    /// As in the reference (version 0.2.3), scores are summed over the whole text in single precision, and the first of equal results is
+    /// preferred. Rounding decides between pieces with nearly equal scores, so the text must not be divided into parts first.
     pub(super) fn cut(&self, text: &[u8], pieces: &PieceTable, best: &mut Vec<BestCut>, out: &mut Vec<(u32, u32)>) {
         best.clear();
         best.resize(text.len() + 1, BestCut { score: 0.0, start: None, id: 0 });

@@ -1,4 +1,4 @@
-//! The catalog of a prepared set, the same set without its database, its raw scan and another reader of tars return the same.
+//! The catalogs of a prepared set, of the same set without its database, of a raw scan, and another tar reader return the same samples.
 
 use super::*;
 use crate::engine::browse::{
@@ -7,7 +7,7 @@ use crate::engine::browse::{
 use proptest::prelude::*;
 use std::io::Read as _;
 
-/// An expected row: key, begin, size, parts with their places.
+/// An expected sample: key, start, size, and parts with their offsets and sizes.
 type Row = (String, u64, u64, Vec<(String, u64, u64)>);
 
 fn rows(catalog: &dyn Catalog) -> Vec<Row> {
@@ -19,7 +19,7 @@ fn rows(catalog: &dyn Catalog) -> Vec<Row> {
     all(catalog).iter().map(row).collect()
 }
 
-/// Lists the same with the `tar` crate and the rules of docs/formats/energon.md §3, implemented a second time.
+/// Returns the expected samples, using the `tar` crate and an independent implementation of docs/formats/energon.md §3.
 fn listing(path: &Path) -> Vec<Row> {
     let mut archive = tar::Archive::new(std::fs::File::open(path).unwrap());
     let mut rows: Vec<Row> = Vec::new();
@@ -28,7 +28,7 @@ fn listing(path: &Path) -> Vec<Row> {
     for entry in archive.entries().unwrap() {
         let mut entry = entry.unwrap();
         let name = String::from_utf8(entry.path_bytes().into_owned()).unwrap();
-        // The crate returns the position of the entry's own header; a long name occupies two or more blocks before it.
+        // The crate returns the offset of the entry's own header; a long name occupies two or more blocks before it.
         let begin = place;
         let (content, size) = (entry.raw_file_position(), entry.size());
         std::io::copy(&mut entry.by_ref().take(0), &mut std::io::sink()).unwrap();
@@ -55,10 +55,10 @@ fn a_part() -> impl Strategy<Value = (String, usize)> {
     (prop::sample::select(vec!["jpg", "txt", "json", "seg.png", "é", ""]).prop_map(str::to_owned), 0usize..1_500)
 }
 
-/// A sample: whether skipped entries precede it, and its parts with their sizes.
+/// A sample to write: whether skipped entries precede it, and the names and sizes of its parts.
 type SampleSpec = (bool, Vec<(String, usize)>);
 
-/// Shards of samples; every tenth entry is skipped.
+/// Returns random shards of samples. A tenth of the samples follow skipped entries.
 fn shards() -> impl Strategy<Value = Vec<Vec<SampleSpec>>> {
     let sample = (prop::bool::weighted(0.1), prop::collection::vec(a_part(), 1..4));
     prop::collection::vec(prop::collection::vec(sample, 1..9), 1..4)
@@ -100,7 +100,7 @@ proptest! {
         let tableless = scanned(dir.path());
         prop_assert_eq!(rows(&*tableless), plain.clone());
         for catalog in [&raw, &prepared, &tableless] {
-            // A window at any position is a piece of the whole.
+            // A window at any position equals a slice of the whole list.
             let groups = catalog.groups();
             let whole = all(&**catalog);
             for number in 0..groups.total() {

@@ -1,11 +1,11 @@
-//! Hostile data sets: nothing panics or allocates memory for a size that a file only claims, and the list continues.
+//! Malicious data sets: the catalog does not panic, does not allocate memory for sizes that a file only claims, and continues its list.
 
 use super::*;
 use crate::engine::browse::{filter, loader, offsets, problems, Marks, ProblemList, SampleFilter, VisitFields};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-/// Calls everything in a catalog; the results may be failures.
+/// Calls all methods of a catalog. Failures are permitted.
 fn exercise(catalog: &dyn Catalog) {
     let cancel = Cancel::default();
     let groups = catalog.groups();
@@ -183,7 +183,7 @@ fn names_of_any_bytes_are_rows() {
 #[test]
 fn damage_that_a_scan_finds_is_a_problem_of_a_sample() {
     let dir = small_set();
-    // The header of the second sample's only entry.
+    // Changes the header of the only entry of the second sample.
     mutate(&dir.path().join("a.tar"), &[(2_048 + 148, b'9')], 1.0);
     let catalog = scanned(dir.path());
     assert!(!catalog.problems().is_empty());

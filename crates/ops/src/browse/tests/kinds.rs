@@ -1,4 +1,4 @@
-//! JSONL files, folders of loose files, compressed shards.
+//! Catalogs of JSONL files, folders of loose files, and compressed shards.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn lines_are_samples_with_or_without_an_index() {
     let scanned_rows = all(&*scanned(&path));
     assert_eq!(keys(&scanned_rows), ["0", "1", "2"]);
     let spans: Vec<(u64, u64)> = scanned_rows.iter().map(|row| (row.byte_offset, row.byte_size)).collect();
-    // As in the loader's index: blank lines belong to the sample before, at the beginning to the first one.
+    // As in the loader's index, blank lines belong to the previous sample, or to the first one at the start of the file.
     assert_eq!(spans, [(0, 13), (13, 10), (23, 10)]);
     let words: Vec<u64> = spans.iter().map(|span| span.0).collect();
     put(&dir.path().join("a.jsonl.idx"), &gristmill_data::formats::energon::tar_idx::encode(&words, text.len() as u64));
@@ -53,7 +53,7 @@ fn a_packed_file_is_unpacked_while_one_looks_and_says_where_that_ends() {
     let catalog = scanned(&misnamed);
     assert_eq!(catalog.groups().total(), 20_000);
     assert!(catalog.groups().group(0).unwrap().failure.as_deref().unwrap().contains("compressed with gzip"));
-    // The readable beginning of a truncated file is shown, together with the truncation.
+    // The list shows the readable start of a truncated file, and the truncation.
     put(&path, &packed[..packed.len() / 2]);
     let catalog = scanned(&path);
     let group = catalog.groups().group(0).unwrap().clone();

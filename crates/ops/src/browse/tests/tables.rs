@@ -1,4 +1,4 @@
-//! Rows of tables as samples.
+//! Shows rows of tables as samples.
 
 use super::{put, scanned};
 use crate::engine::browse::{Catalog, SampleAt, VisitFields};

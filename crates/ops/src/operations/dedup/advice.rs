@@ -1,4 +1,4 @@
-//! The advice of `dedup`: lists the files, and estimates what each minimum length removes.
+//! The advice of `dedup`: lists the files, and estimates the text that each minimum length removes.
 
 use crate::job::dedup::{estimates, SampleBudget};
 use crate::operations::{Advice, AnyPlan, QuestionNeed};
@@ -59,12 +59,13 @@ impl Advice for DedupAdvice {
 }
 
 impl DedupAdvice {
-    /// Returns the share of the text that each minimum length removes, from a first sample of the text; nothing if it cannot be estimated.
+    /// Returns lines with the share of the text that each minimum length removes, estimated from a sample; empty if no estimate is
+    /// possible.
     fn shares(&self, plan: &DedupPlan) -> Outcome<Vec<String>> {
         let found = match estimates(plan, &SHOWN_LENGTHS, &self.options, SampleBudget::FIRST, &Cancel::default()) {
             Ok(found) => found,
             Err(failure) if failure.is_cancelled() => return Err(failure),
-            // The preview of the plan reports it.
+            // The preview of the plan reports the failure.
             Err(_) => return Ok(Vec::new()),
         };
         let verb = match plan.mode {

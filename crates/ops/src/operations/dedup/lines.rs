@@ -11,12 +11,12 @@ use gristmill_data::preview::text::cut_end;
 
 /// Maximum number of listed files; those with the most removed bytes come first.
 const FILES_SHOWN: usize = 10;
-/// Maximum number of listed passages.
+/// Maximum number of columns of a displayed passage.
 const PASSAGES_SHOWN: usize = 8;
 /// Maximum number of columns shown of a passage.
 const PASSAGE_COLUMNS: usize = 60;
 
-/// A report or estimate, and the plan that it is of.
+/// A report or estimate, and its plan.
 pub struct PlannedResult<R> {
     /// The plan.
     pub plan: DedupPlan,
@@ -116,7 +116,7 @@ impl Report for PlannedResult<DedupEstimate> {
     crate::preview_report!(report);
 }
 
-/// Describes what was removed from the text, and what was not text.
+/// Describes the removed text, and the lines without text.
 fn removed(mode: Mode, totals: &Figures) -> impl Iterator<Item = String> {
     let verb = match mode {
         Mode::Remove => "Removed",
@@ -137,7 +137,7 @@ fn removed(mode: Mode, totals: &Figures) -> impl Iterator<Item = String> {
     std::iter::once(removed).chain(copied)
 }
 
-/// Describes the documents of which every byte is in a range.
+/// Describes the documents that are covered by ranges completely.
 fn whole_documents(mode: Mode, documents: u64) -> String {
     match mode {
         Mode::Remove => count_verb(documents, "document", "has nothing left", "have nothing left"),
@@ -168,7 +168,7 @@ fn unlisted_line(all: usize, shown: usize) -> Option<ReportLine> {
     Some(format!("… and {} (--json lists them)", count(left as u64, "more file")).into())
 }
 
-/// Formats sizes before and after of the files with the most removed bytes.
+/// Formats the sizes before and after for the files with the most removed bytes.
 fn per_file(files: &[FileReport]) -> Vec<ReportLine> {
     let mut touched: Vec<&FileReport> = files.iter().filter(|file| file.figures.ranges > 0).collect();
     touched.sort_by_key(|file| std::cmp::Reverse(file.figures.removed_bytes));

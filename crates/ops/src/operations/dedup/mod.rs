@@ -1,4 +1,4 @@
-//! `dedup`: a folder of JSONL as the same files without repeated text.
+//! `dedup`: writes the files of a folder of JSONL without repeated text.
 
 mod advice;
 pub mod lines;
@@ -60,7 +60,7 @@ impl Operation for Dedup {
     }
 
     fn announcement(plan: &DedupPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<Option<String>> {
-        // The size of a data set of the hub is known when the run has listed it.
+        // The size of a hub data set is known only after the run has listed it.
         if is_hub_url(&plan.input) {
             return Ok(None);
         }

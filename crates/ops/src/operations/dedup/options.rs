@@ -48,7 +48,7 @@ const MODE: &[Spec] = &[Spec::new(
         get: |plan| is_annotated(plan).then_some("annotate"),
         set: |plan, mode| {
             plan.mode = if mode == "annotate" { Mode::Annotate } else { Mode::Remove };
-            // What only annotations have.
+            // Resets the answers that apply only to annotations.
             if plan.mode == Mode::Remove {
                 (plan.variant, plan.annotate_key) = (Variant::A, ANNOTATE_KEY.to_owned());
             }

@@ -13,18 +13,18 @@ use gristmill_core::{Cancel, Failure, Outcome, PackPlan};
 use gristmill_data::preview::text::cut_end;
 use gristmill_tokenizer::Tokenizer;
 
-/// Documents that are shown.
+/// Maximum number of documents that are shown.
 const SHOWN_DOCUMENTS: usize = 3;
-/// Columns that are shown of a document.
+/// Maximum number of columns of a shown document.
 const DOCUMENT_COLUMNS: usize = 100;
 
-/// The advice of `pack`.
+/// The advice of `pack`, with the files and documents that it has read.
 #[derive(Default)]
 pub(super) struct PackAdvice {
     files: InputFiles,
     documents: FirstDocuments,
     tokenizer: Option<Tokenizer>,
-    /// The options that choose among several splits or subsets, with a line that names these.
+    /// The options for choosing among several splits or subsets, each with a line that lists them.
     choices: Vec<(&'static str, String)>,
 }
 
@@ -59,7 +59,7 @@ impl Advice for PackAdvice {
         };
         match option {
             "path" => plan.paths_file.is_some().then(|| ".".to_owned()),
-            // Only the formats that have one ask for it.
+            // Only formats with an end token ask for it.
             "eos-token" if formats::end_token(plan) == EndTokenNeed::Unused => None,
             _ => facts.propose(plan, option),
         }
@@ -82,7 +82,7 @@ impl PackAdvice {
         self.choices = lines_of_choices(&find_choices(plan, &Cancel::default()));
         let is_chosen = plan.split.is_some() || plan.subset.is_some();
         self.files = match find_files(plan, &Cancel::default()) {
-            // The answers to the next questions decide which files there are.
+            // The files depend on the answers to the next questions.
             Err(_) if !is_chosen && !self.choices.is_empty() => {
                 return Ok(self.choices.iter().map(|(_, line)| line.clone()).collect());
             }
@@ -130,7 +130,7 @@ impl PackAdvice {
         };
         match tokenizer.expect_id(text) {
             Ok(id) => Ok(vec![format!("{} is token {id}.", display_safe(text))]),
-            // Modalities then uses the unknown token.
+            // Modalities uses the unknown token in this case.
             Err(_) if plan.compat => Ok(Vec::new()),
             Err(failure) => Err(failure),
         }

@@ -100,7 +100,7 @@ impl Report for PackPreview {
     crate::preview_report!();
 }
 
-/// Returns the lines of tokens that were left out, and of the size of the vocabulary.
+/// Returns lines about dropped tokens and the size of the vocabulary.
 fn detail_lines(target: &TargetReport) -> Vec<ReportLine> {
     let mut lines = Vec::new();
     let format = &target.format;
@@ -117,11 +117,11 @@ fn detail_lines(target: &TargetReport) -> Vec<ReportLine> {
     lines
 }
 
-/// Returns the path to browse next. A folder that also holds other files is not a data set: then its first packed file.
+/// Returns the path to browse next. If the folder is not a data set because it has other files, returns the first packed file.
 fn next_path(target: &TargetReport) -> &str {
     let is_data = || !files::is_dir(&target.path) || kind_of(Path::new(&target.path)).is_ok_and(DatasetKind::is_tokens);
     let has_single_files = formats::named(&target.format).is_some_and(|format| format.has_single_files());
-    // Requests are sent to a store only if their answers matter.
+    // The path in a store is queried only if the result matters.
     let first = target.outputs.first().filter(|_| has_single_files && !is_data());
     first.map_or(&target.path, |file| &file.name)
 }
@@ -131,7 +131,7 @@ fn nothing_to_do() -> ReportLine {
     ReportLine::success("Nothing to do.", words)
 }
 
-/// Formats bytes and tokens per second, counting only the work of this run.
+/// Formats bytes and tokens per second, excluding the work of earlier runs.
 fn speed(report: &PackReport) -> String {
     let seconds = report.elapsed.as_secs_f64();
     let done = report.bytes.saturating_sub(report.resumed_bytes);

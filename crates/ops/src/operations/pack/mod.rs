@@ -1,4 +1,4 @@
-//! `pack`: JSONL and Parquet text as the token files of one or several frameworks.
+//! `pack`: converts JSONL and Parquet text to the token files of one or several frameworks.
 
 mod advice;
 mod lines;
@@ -67,8 +67,8 @@ impl Operation for Pack {
     }
 
     fn notes(plan: &PackPlan) -> Outcome<Option<Vec<Problem>>> {
-        // Never dropped, so that the job, which validates it, need not load it again: freeing hundreds of thousands of token strings one
-        // by one would only delay the end of the process.
+        // Never dropped, so that the job can reuse it instead of loading it again, and because freeing hundreds of thousands of strings
+        // would only delay the end of the process.
         let tokenizer = ManuallyDrop::new(load_tokenizer(plan, &run_both)?);
         Ok(Some(notes(plan, &tokenizer)))
     }

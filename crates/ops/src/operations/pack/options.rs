@@ -7,7 +7,7 @@ use gristmill_core::PackPlan;
 
 type Spec = OptionSpec<PackPlan>;
 
-/// All groups: those of all formats, then those of each format.
+/// All groups: the shared ones, then those of each format.
 pub(super) const GROUPS: &[Group<PackPlan>] = &{
     const SHARED_GROUPS: usize = COMMON.len();
     let mut groups = [GLOBAL; SHARED_GROUPS + formats::GROUPS.len() + 1];
@@ -152,7 +152,7 @@ const FILES: &[Spec] = &[
         .conflicts(&["split", "subset"]),
 ];
 
-/// Accessors of a special token by its spelling.
+/// Returns the accessors for a special token given by its spelling.
 macro_rules! token_text {
     ($field:ident) => {
         Access::Text {
@@ -172,7 +172,7 @@ macro_rules! token_text {
     };
 }
 
-/// Accessors of a special token by its number.
+/// Returns the accessors for a special token given by its id.
 macro_rules! token_id {
     ($field:ident) => {
         Access::Number {
@@ -246,7 +246,7 @@ const SHARED: &[Spec] = &[
     .advanced(),
 ];
 
-/// Answers that several formats keep in their own targets.
+/// Options that several formats share; each stores the answer in its own target.
 const FILES_OF_TOKENS: &[Spec] = &[
     Spec::new(
         "shuffle",
@@ -331,7 +331,7 @@ const FILES_OF_TOKENS: &[Spec] = &[
     .advanced(),
 ];
 
-/// The types of a token by their names; the first name means none of them.
+/// The token types by name. The first name means the default of the format.
 const TOKEN_TYPES: &[Choice] = &[
     Choice { name: "auto", help: "The usual type of the format" },
     Choice { name: "u8", help: "One byte, unsigned" },
@@ -342,7 +342,7 @@ const TOKEN_TYPES: &[Choice] = &[
     Choice { name: "u64", help: "Eight bytes, unsigned" },
 ];
 
-/// The types that can be chosen.
+/// The selectable token types.
 const ALL_TYPES: [TokenType; 6] =
     [TokenType::U8, TokenType::U16, TokenType::U32, TokenType::I32, TokenType::I64, TokenType::U64];
 
@@ -366,14 +366,14 @@ fn usual_key() -> String {
     }
 }
 
-/// Adds and removes formats; the answers to those that stay are kept.
+/// Adds and removes formats. Formats that remain keep their answers.
 fn set_formats(plan: &mut PackPlan, chosen: &[&'static str]) {
     for format in formats::TOKEN_FORMATS {
         format.choose(plan, chosen.contains(&format.name()));
     }
 }
 
-/// Returns the formats of a plan that have loss masks, and whether these are written.
+/// Returns the formats of a plan that support loss masks, and whether masks are written.
 fn masks_of(plan: &PackPlan) -> impl Iterator<Item = (&'static str, bool)> + use<'_> {
     formats::chosen(plan).into_iter().filter_map(|format| Some((format.name(), format.loss_masks(plan)?)))
 }

@@ -1,4 +1,4 @@
-//! The files and first documents that a run would read, as forms and prompts show them before it, and the answers that they propose.
+//! The files and first documents of a plan, which forms and prompts show before a run, and the answers proposed from them.
 
 use crate::tokens::formats;
 use gristmill_core::pack::{SpecialToken, TextField};
@@ -14,88 +14,88 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files that are listed.
+/// Maximum number of listed files.
 const SHOWN_FILES: usize = 1_000;
-/// Files that documents are taken from.
+/// Number of files from which documents are read.
 const SAMPLED_FILES: usize = 4;
-/// Documents that are taken from each.
+/// Number of documents that are read from each file.
 const DOCUMENTS_EACH: usize = 32;
-/// Maximum size of a document that is shown, in bytes.
+/// Maximum size of a shown document, in bytes.
 const MAX_DOCUMENT_BYTES: usize = 1 << 20;
-/// Bytes of a text that are kept to be shown, and encoded.
+/// Maximum size of a text that is stored for display and encoding, in bytes.
 const SHOWN_TEXT: usize = 20_000;
-/// Characters of an example.
+/// Maximum length of an example, in characters.
 const MAX_EXAMPLE_CHARS: usize = 200;
-/// Splits and subsets that a line lists.
+/// Maximum number of splits and subsets in a line.
 const SHOWN_NAMES: usize = 8;
-/// Keys that a message lists.
+/// Maximum number of keys in a message.
 const SHOWN_KEYS: usize = 8;
-/// Spellings of tokens that end documents, the most likely first.
+/// Spellings of common end tokens, the most likely first.
 const END_TOKENS: [&str; 9] =
     ["<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "<|eot_id|>", "<|im_end|>", "<eod>", "[SEP]"];
-/// The key of texts by default.
+/// The default key of texts.
 const USUAL_KEY: &str = "text";
 
-/// The number of tokens in a sample that forms and prompts propose.
+/// The number of tokens per sample that forms and prompts propose.
 const PROPOSED_SAMPLE_SIZE: u64 = 4_096;
 
-/// The options to which the data can propose an answer.
+/// The options for which an answer can be proposed from the data.
 pub const PROPOSED_OPTIONS: [&str; 4] = ["text-key", "eos-token", "sample-size", "output"];
 
-/// Files and their bytes, or why there are none.
+/// Number and size of files, or the reason why there are none.
 pub type FilesAndBytes = Result<(u64, u64), String>;
 
 /// The files that a run would read.
 #[derive(Clone, Debug, Default)]
 pub struct InputFiles {
-    /// Files and bytes by the rules of each format, or why there are none.
+    /// Number and size of the files selected by the rules of each format, or the reason why there are none.
     pub by_format: Vec<(&'static str, FilesAndBytes)>,
-    /// Those of the first format that finds any, at most 1,000.
+    /// The files of the first format that finds any, at most 1,000.
     pub shown: Vec<TextFile>,
-    /// Their number.
+    /// Number of these files.
     pub total: u64,
-    /// Their size on disk, in bytes.
+    /// Size of these files on disk, in bytes.
     pub bytes: u64,
-    /// Whether the only input is a file.
+    /// Whether the only input is a single file.
     pub is_one_file: bool,
-    /// Files that look like data and are left out.
+    /// Problems of files that look like data but are not read.
     pub problems: Vec<Problem>,
 }
 
 /// A key of the first documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentKey {
-    /// Its name; raw.
+    /// Name of the key, not escaped for display.
     pub name: String,
     /// Number of documents that have it.
     pub documents: usize,
-    /// The beginning of its value in the first of them; raw.
+    /// The start of its value in the first of these documents, not escaped for display.
     pub example: String,
-    /// Whether that value is text.
+    /// Whether this value is a string.
     pub is_text: bool,
 }
 
 /// The first documents of the first files.
 #[derive(Clone, Debug, Default)]
 pub struct FirstDocuments {
-    /// Their lines: name of the file, number of the line from 1, bytes.
+    /// The lines of the documents: file name, line number counted from 1, bytes.
     pub lines: Vec<(Arc<str>, u64, Arc<[u8]>)>,
-    /// Whether they are rows of tables, where a key with dots may be a path.
+    /// Whether the documents are rows of tables, in which a key with dots may be a path.
     pub are_rows: bool,
-    /// The keys of those that are objects: those with text first, then by frequency.
+    /// The keys of documents that are objects: keys with strings first, then by frequency.
     pub keys: Vec<DocumentKey>,
-    /// Failures and damage met while they were read.
+    /// Failures and damage found while reading.
     pub failures: Vec<String>,
 }
 
 /// The texts of the first documents.
 #[derive(Clone, Debug, Default)]
 pub struct DocumentTexts {
-    /// The field that they are read from.
+    /// The field from which the texts are read.
     pub field: TextField,
-    /// Why the field cannot be read from any document: a program that does not compile.
+    /// The failure if the field cannot be read from any document, because a jq program does not compile.
     pub failure: Option<Failure>,
-    /// For each document its text, or why it has none; raw.
+    /// The text of each document, or the reason why it has none; not escaped for display.
     pub texts: Vec<Result<Arc<str>, String>>,
 }
 
@@ -107,7 +107,7 @@ impl DocumentTexts {
 }
 
 impl InputFiles {
-    /// Returns what the chosen formats read where that differs from the files that are shown, a line each; all formats where none is chosen.
+    /// Returns a line for each chosen format whose files differ from the shown ones; if no format is chosen, for all formats.
     pub fn format_lines(&self, plan: &PackPlan) -> Vec<String> {
         let chosen = formats::names(plan);
         let asked = self.by_format.iter().filter(|(format, _)| chosen.is_empty() || chosen.contains(format));
@@ -120,7 +120,7 @@ impl InputFiles {
     }
 }
 
-/// Finds the files of a plan, by the rules of each format.
+/// Finds the files of a plan by the rules of each format.
 ///
 /// # Errors
 /// No format finds a file, or an input cannot be read.
@@ -155,7 +155,7 @@ pub fn find_files(plan: &PackPlan, cancel: &Cancel) -> Outcome<InputFiles> {
     }
 }
 
-/// Returns the splits and subsets that a plan can choose from: those of its only input, if it is a folder.
+/// Returns the splits and subsets from which a plan can choose. Empty unless the only input is a folder.
 pub fn find_choices(plan: &PackPlan, cancel: &Cancel) -> SplitChoices {
     match plan.inputs.as_slice() {
         [input] if files::is_dir(input) => split_choices(Path::new(input), plan.subset.as_deref(), cancel),
@@ -163,7 +163,7 @@ pub fn find_choices(plan: &PackPlan, cancel: &Cancel) -> SplitChoices {
     }
 }
 
-/// Returns the options that choose among several splits or subsets, with a line that names these.
+/// Returns the options for choosing among several splits or subsets, each with a line that lists them.
 pub fn lines_of_choices(choices: &SplitChoices) -> Vec<(&'static str, String)> {
     let named = |(name, files): &(String, u64)| format!("{} ({})", display_safe(name), count(*files, "file"));
     let splits: Vec<String> = choices.splits.iter().map(named).collect();
@@ -230,7 +230,7 @@ fn example(line: &[u8], name: &str) -> (String, bool) {
     }
 }
 
-/// Returns a text, cut where it is longer than an example.
+/// Returns a text, truncated to the length of an example.
 fn start_of(text: &str) -> String {
     match text.char_indices().nth(MAX_EXAMPLE_CHARS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -238,7 +238,7 @@ fn start_of(text: &str) -> String {
     }
 }
 
-/// Returns the texts of documents, by the rules of a format.
+/// Returns the texts of documents, using the document rules of a format.
 pub fn extract_texts(field: &TextField, documents: &FirstDocuments, rules: DocumentRules) -> DocumentTexts {
     let mut found = DocumentTexts { field: field.clone(), ..DocumentTexts::default() };
     let path = match field {
@@ -264,7 +264,7 @@ pub fn extract_texts(field: &TextField, documents: &FirstDocuments, rules: Docum
     found
 }
 
-/// Returns the program that follows a path of keys separated by dots.
+/// Returns the jq program for a path of keys separated by dots.
 fn path_program(path: &str) -> TextField {
     let key = |key: &str| format!(".{}", serde_json::Value::from(key));
     TextField::Jq(path.split('.').map(key).collect())
@@ -276,13 +276,14 @@ fn clipped(text: &str) -> &str {
 }
 
 impl FirstDocuments {
-    /// Returns the names of the most important keys, raw, separated by commas; empty if no document is a JSON object.
+    /// Returns the names of the most important keys, separated by commas and not escaped for display; empty if no document is a JSON
+    /// object.
     pub fn key_names(&self) -> String {
         let names: Vec<&str> = self.keys.iter().take(SHOWN_KEYS).map(|key| key.name.as_str()).collect();
         names.join(", ")
     }
 
-    /// Returns why the text field gives nothing to pack; `None` if it gives something, or there is no document.
+    /// Returns the reason why the text field yields no text; `None` if it does, or if there are no documents.
     pub fn text_blocker(&self, texts: &DocumentTexts) -> Option<String> {
         if let Some(failure) = &texts.failure {
             return Some(failure.to_string());
@@ -300,24 +301,24 @@ impl FirstDocuments {
     }
 }
 
-/// Returns the token that usually ends documents: the first entry of the vocabulary with a known spelling.
+/// Returns the first common end token that the vocabulary has.
 pub fn usual_end(tokenizer: &Tokenizer) -> Option<&'static str> {
     END_TOKENS.into_iter().find(|text| tokenizer.id_of(text).is_some())
 }
 
-/// What is known about the data of a plan.
+/// Facts about the data of a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DataFacts<'a> {
-    /// The keys of the first documents; empty while they are not known.
+    /// The keys of the first documents; empty if not known yet.
     pub keys: &'a [DocumentKey],
-    /// Whether the only input is a file.
+    /// Whether the only input is a single file.
     pub is_one_file: bool,
-    /// The token of the tokenizer that usually ends documents.
+    /// The likely end token of the tokenizer.
     pub usual_end: Option<&'a str>,
 }
 
 impl DataFacts<'_> {
-    /// Returns the answer that the data and other answers propose to an option.
+    /// Returns the answer to an option that is proposed from the data and from other answers.
     pub fn propose(&self, plan: &PackPlan, option: &str) -> Option<String> {
         match option {
             "text-key" if matches!(plan.text, TextField::Key(_)) => self.text_key().map(str::to_owned),
@@ -328,7 +329,7 @@ impl DataFacts<'_> {
         }
     }
 
-    /// Returns the key of the text, if it is not the usual one.
+    /// Returns the key of the text, if it is not the default.
     fn text_key(&self) -> Option<&str> {
         if self.keys.iter().any(|key| key.name == USUAL_KEY) {
             return None;
@@ -338,7 +339,7 @@ impl DataFacts<'_> {
         texts().find(|key| key.name == "content").or(longest).map(|key| key.name.as_str())
     }
 
-    /// Returns the usual output: next to the input.
+    /// Returns the proposed output, which is next to the input.
     fn output(&self, plan: &PackPlan) -> Option<String> {
         let path = Path::new(plan.inputs.first()?);
         let name = path.file_name().map_or_else(|| "text".to_owned(), |name| name.to_string_lossy().into_owned());

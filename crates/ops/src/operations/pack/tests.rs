@@ -1,4 +1,4 @@
-//! Options of pack that depend on each other.
+//! Tests options of `pack` that depend on each other.
 
 use super::advice::PackAdvice;
 use super::*;

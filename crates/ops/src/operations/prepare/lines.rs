@@ -17,10 +17,10 @@ use gristmill_core::{
 use std::path::Path;
 use std::time::Duration;
 
-/// How often the state of a scan is read.
+/// Interval at which the state of a scan is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What a run would do to a folder of shards.
+/// The preview of a run on a folder of shards.
 pub struct PreparePreview {
     path: String,
     preview: Preview,
@@ -29,10 +29,10 @@ pub struct PreparePreview {
 }
 
 impl PreparePreview {
-    /// Scans the shards, since the result depends on their content, and works out what a plan would do to them.
+    /// Scans the shards, because the result depends on their content, and returns the preview of a plan.
     ///
     /// # Errors
-    /// A data set that cannot be opened or read, or a request to cancel.
+    /// The data set cannot be opened or read, or the work is cancelled.
     pub fn scan(plan: &PreparePlan, options: &RunOptions, cancel: &Cancel) -> Outcome<Self> {
         let scan = LiveScan::start(Path::new(&plan.path), options)?;
         while !scan.is_finished() {
@@ -43,7 +43,7 @@ impl PreparePreview {
         Ok(Self::of(plan, &facts))
     }
 
-    /// Computes what a plan would do to the shards, as far as they are scanned.
+    /// Returns the preview of a plan for the shards scanned so far.
     pub fn of(plan: &PreparePlan, facts: &DatasetFacts) -> Self {
         let mut preview = preview(plan, facts);
         preview.problems.extend(try_out(plan, facts));
@@ -88,7 +88,7 @@ impl Report for PreparePreview {
     }
 }
 
-/// What a run did to a folder of shards.
+/// The result of a run on a folder of shards.
 pub struct PrepareResult {
     /// The data set.
     pub path: String,
@@ -122,9 +122,9 @@ impl Report for PrepareResult {
     }
 }
 
-/// Returns the changes that an update makes, one line each, determined by names and sizes alone; none for any other run.
+/// Returns the changes that an update makes, one line each, determined only by names and sizes; empty for other runs.
 ///
-/// Empty if the data set cannot be opened: the run reports that, after completing an interrupted run.
+/// Also empty if the data set cannot be opened, which the run itself reports after completing an interrupted publication.
 pub fn differences(plan: &PreparePlan, threads: usize) -> Vec<String> {
     if plan.rerun != Rerun::Update {
         return Vec::new();
@@ -138,7 +138,7 @@ fn difference_lines(differences: &[String]) -> Vec<ReportLine> {
     section("Against the earlier preparation:", lines.collect())
 }
 
-/// Formats the splits. Shares refer to all `total` samples, as in `info`: they do not add up to 100 % if samples are left out.
+/// Formats the splits. Shares refer to all `total` samples, as in `info`, so they do not add up to 100 % if samples are in no split.
 fn split_lines(splits: &[SplitSummary], total: u64, excludes: u64) -> Vec<ReportLine> {
     if splits.is_empty() {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! `prepare`: the indexes, splits and dataset yaml of a WebDataset, or the index of a JSONL file or of the joins of a metadataset.
+//! `prepare`: writes the indexes, splits and dataset YAML of a WebDataset, or the index of a JSONL file, or the join indexes of a
+//! metadataset.
 
 mod lines;
 mod options;
@@ -44,7 +45,7 @@ impl Operation for Prepare {
     const SHOWS_PHASES: bool = true;
 
     fn always_prompts(plan: &PreparePlan) -> bool {
-        // JSONL files and metadatasets need no answers. By name: a command is built without reading the disk.
+        // JSONL files and metadatasets need no answers. Determined by name, because a command is built without reading the disk.
         ![".jsonl", ".yaml", ".yml"].iter().any(|suffix| plan.path.ends_with(suffix))
     }
 
@@ -64,7 +65,7 @@ impl Operation for Prepare {
         plan.duplicates != Duplicates::Prefix
     }
 
-    /// Where [`command_line`] needs files of its own, the command replays the plan that the run stored in the data set.
+    /// If [`command_line`] needs additional files, the command uses the plan that the run stored in the data set instead.
     fn command_after_run(plan: &PreparePlan) -> String {
         let line = command_line(plan);
         if line.files.is_empty() {
@@ -88,7 +89,7 @@ impl Operation for Prepare {
     }
 }
 
-/// Returns the answers that are missing or wrong for every kind of data set.
+/// Returns answers that are missing or wrong for every kind of data set.
 pub fn wrong_answers(plan: &PreparePlan) -> Vec<Problem> {
     missing::<Prepare>(plan).into_iter().chain(media_without_database(plan)).collect()
 }
@@ -97,7 +98,7 @@ fn missing_answer(message: &str) -> Problem {
     Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), message)
 }
 
-/// Returns the command equivalent to a plan. Splits made by hand and long exclude lists are in its files.
+/// Returns the command that is equivalent to a plan. Explicit splits and long lists of excludes are in its files.
 pub fn command_line(plan: &PreparePlan) -> CommandLine {
     command_line_of::<Prepare>(plan)
 }

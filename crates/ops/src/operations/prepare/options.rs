@@ -15,12 +15,12 @@ use std::path::Path;
 
 type Spec = OptionSpec<PreparePlan>;
 
-/// The most single excludes that are printed as flags; more are written to a file.
+/// Maximum number of excludes that are printed as flags; more are written to a file.
 const MAX_PRINTED_EXCLUDES: usize = 8;
-/// The largest file of excludes that is read, in bytes.
+/// Maximum size of a file of excludes, in bytes.
 const MAX_EXCLUDES_BYTES: u64 = 64 << 20;
 
-/// The name of the file with splits made by hand in the printed command.
+/// Name of the file with explicit splits in the printed command.
 const SPLITS_FILE: &str = "splits.yaml";
 /// The name of the file with many excludes in the printed command.
 const EXCLUDES_FILE: &str = "excludes.txt";
@@ -142,7 +142,7 @@ const SPLITS: &[Spec] = &[
     Spec::new("allow-empty-splits", "", "Accept patterns that match no shard", switch!(allow_empty_splits)),
 ];
 
-/// Takes splits and excludes of a `split.yaml` unchanged.
+/// Sets the splits and excludes to those of a `split.yaml`.
 fn read_splits(plan: &mut PreparePlan, path: &Path) -> Outcome<()> {
     let Some(file) = SplitFile::read_file(path)? else {
         return Err(Failure::io("reading --splits-from", path, &std::io::ErrorKind::NotFound.into()));
@@ -183,7 +183,7 @@ const EXCLUDES: &[Spec] = &[
     ),
 ];
 
-/// Returns the excludes that no file of the printed command has.
+/// Returns the excludes that are not in a file of the printed command.
 fn printed_excludes(plan: &PreparePlan) -> Vec<String> {
     match is_listed(plan) || excludes_file(plan).is_some() {
         true => Vec::new(),
@@ -191,7 +191,7 @@ fn printed_excludes(plan: &PreparePlan) -> Vec<String> {
     }
 }
 
-/// Stores single excludes; those of a `split.yaml` stay in front of them.
+/// Sets the individual excludes. Excludes from a `split.yaml` remain, and come first.
 fn set_excludes(plan: &mut PreparePlan, items: Vec<String>) -> Result<(), String> {
     if !is_listed(plan) {
         plan.excludes.clear();
@@ -317,7 +317,7 @@ fn has_fields(plan: &PreparePlan) -> bool {
     matches!(plan.loading, SampleMapping::FieldMap { .. } | SampleMapping::SampleLoader { .. })
 }
 
-/// Stores the sample type, and keeps the answers that still have a meaning with it.
+/// Sets the sample type. Preserves answers that still apply.
 #[allow(clippy::unnecessary_wraps, reason = "the signature of an accessor")]
 fn set_sample_type(plan: &mut PreparePlan, name: Option<String>) -> Result<(), String> {
     plan.loading = match (std::mem::take(&mut plan.loading), name) {

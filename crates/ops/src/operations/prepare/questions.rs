@@ -1,4 +1,4 @@
-//! The answers without which `prepare` cannot run.
+//! Answers without which `prepare` cannot run.
 
 use super::missing_answer;
 use crate::engine::dataset;
@@ -6,7 +6,7 @@ use crate::engine::plan::{already_prepared, classes};
 use gristmill_core::{sample_type, PreparePlan, Problem, Rerun, SampleMapping, Scope, SplitPlan, Subject};
 use std::path::Path;
 
-/// Returns the refusal of a prepared data set with new shards: an update would answer all open questions.
+/// Returns the refusal for a prepared data set with new shards. An update would need no answers.
 pub(super) fn new_shards(plan: &PreparePlan) -> Option<Problem> {
     if plan.rerun != Rerun::Refuse || plan.scope == Scope::TarIndexOnly {
         return None;
@@ -19,9 +19,9 @@ pub(super) fn new_shards(plan: &PreparePlan) -> Option<Problem> {
     Some(Problem { subject: Subject::path(&plan.path), ..problem })
 }
 
-/// Returns one refusal per unanswered question.
+/// Returns one refusal for each required answer that is missing.
 pub(super) fn open_questions(plan: &PreparePlan) -> Vec<Problem> {
-    // Both take their answers from the earlier preparation.
+    // In both cases, the answers come from the earlier preparation.
     if plan.scope == Scope::TarIndexOnly || plan.rerun == Rerun::Update {
         return Vec::new();
     }
@@ -49,7 +49,7 @@ pub(super) fn open_questions(plan: &PreparePlan) -> Vec<Problem> {
     open
 }
 
-/// Returns the refusal of an unknown sample type, which precedes those about its fields.
+/// Returns the refusal for an unknown sample type, which is reported before those for its fields.
 fn unknown_type(plan: &PreparePlan) -> Option<Problem> {
     match &plan.loading {
         SampleMapping::FieldMap { sample_type, fields } if fields.is_empty() => classes::resolve(sample_type).err(),

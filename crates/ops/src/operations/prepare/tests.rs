@@ -1,4 +1,4 @@
-//! Plans written as a file and as a command, and read back.
+//! Writes plans as files and as commands, and reads them back.
 
 use super::{command_line, Prepare};
 use crate::engine::plan::file::{from_yaml, hash, read_typed, to_yaml};
@@ -91,7 +91,7 @@ fn plans() -> impl Strategy<Value = PreparePlan> {
     )
 }
 
-/// Splits a line as a POSIX shell with `$'…'` does.
+/// Splits a line into words like a POSIX shell that supports `$'…'`.
 fn shell_words(line: &str) -> Vec<String> {
     let bytes = line.as_bytes();
     let (mut words, mut word, mut open, mut i) = (Vec::new(), Vec::new(), false, 0);
@@ -152,7 +152,7 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-/// Reads a command back according to the documented flags alone.
+/// Parses a command using only the documented flags.
 fn read_back(words: &[String], files: &[(String, String)]) -> PreparePlan {
     assert_eq!(words[..2], ["gristmill", "prepare"]);
     let file = |name: &str| files.iter().find(|(n, _)| n == name).unwrap().1.clone();
@@ -250,7 +250,7 @@ proptest! {
         let line = command_line(&plan);
         let words = shell_words(&line.text());
         prop_assert_eq!(&words, &line.arguments);
-        // A path that looks like a flag is printed as the same path in the current folder.
+        // A path that looks like a flag is printed with a `./` prefix.
         let path = if plan.path.starts_with('-') { format!("./{}", plan.path) } else { plan.path.clone() };
         prop_assert_eq!(read_back(&words, &line.files), PreparePlan { path, ..plan }, "{}", line.text());
     }

@@ -1,20 +1,20 @@
-//! The texts of options of `prepare`: split patterns, field maps, the name of the dataset yaml, lists of excludes.
+//! The values of options of `prepare`: split patterns, field maps, the name of the dataset YAML, and lists of excludes.
 
 use crate::engine::plan::classes::is_identifier;
 use gristmill_core::plan::{FieldExpr, SplitPattern};
 use gristmill_core::sample_type;
 use serde::de::{MapAccess, Visitor};
 
-/// Parses one item per line; blank lines and lines that begin with `#` are ignored.
+/// Parses one item per line. Ignores blank lines and lines that start with `#`.
 pub fn exclude_lines(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim_end_matches('\r'));
     lines.filter(|line| !line.trim().is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
 }
 
-/// Parses `NAME:REGEX` texts, split at the first colon. A repeated name is refused, unless `last_wins`.
+/// Parses `NAME:REGEX` texts, split at the first colon. Refuses repeated names unless `last_wins` is set.
 ///
 /// # Errors
-/// The reason why a text is not valid.
+/// The reason why a text is invalid.
 pub fn split_patterns(texts: &[String], last_wins: bool) -> Result<Vec<SplitPattern>, String> {
     let mut patterns: Vec<SplitPattern> = Vec::new();
     for text in texts {
@@ -33,7 +33,7 @@ pub fn split_patterns(texts: &[String], last_wins: bool) -> Result<Vec<SplitPatt
     Ok(patterns)
 }
 
-/// Sorts fields by the order of their class, so that equivalent flags give the same file. Unknown ones stay last.
+/// Sorts fields by the order of their class, so that equivalent flags produce the same file. Unknown fields are last.
 pub(super) fn sort_in_class_order(sample_type: &str, fields: &mut [FieldExpr]) {
     let class = sample_type.rsplit(':').next().unwrap_or(sample_type);
     if let Some(known) = sample_type::find(class) {
@@ -41,10 +41,10 @@ pub(super) fn sort_in_class_order(sample_type: &str, fields: &mut [FieldExpr]) {
     }
 }
 
-/// Parses texts, each a JSON object or one `FIELD=EXPR`; keeps the order, refuses a repeated field.
+/// Parses texts, each a JSON object or one `FIELD=EXPR`. Preserves the order and refuses repeated fields.
 ///
 /// # Errors
-/// The reason why a text is not valid.
+/// The reason why a text is invalid.
 pub fn field_map(texts: &[String]) -> Result<Vec<FieldExpr>, String> {
     let mut fields: Vec<FieldExpr> = Vec::new();
     for text in texts {
@@ -60,7 +60,7 @@ pub fn field_map(texts: &[String]) -> Result<Vec<FieldExpr>, String> {
     Ok(fields)
 }
 
-/// Returns the texts that give these fields: one for each, or one JSON object if a field cannot be typed as `FIELD=EXPR`.
+/// Returns the texts for these fields: one for each, or one JSON object if a field cannot be written as `FIELD=EXPR`.
 pub(super) fn field_texts(fields: &[FieldExpr]) -> Vec<String> {
     if fields.iter().all(|x| is_identifier(&x.field) && !x.expr.is_empty()) {
         return fields.iter().map(|x| format!("{}={}", x.field, x.expr)).collect();
@@ -85,7 +85,7 @@ fn from_json(text: &str) -> Result<Vec<FieldExpr>, String> {
     pairs.map_err(|error| format!("it is not a JSON object of texts, such as {example}: {error}"))
 }
 
-/// A JSON object as pairs: keeps the order and repeated keys.
+/// A JSON object as pairs, with its order and repeated keys.
 struct Pairs(Vec<FieldExpr>);
 
 impl<'de> serde::Deserialize<'de> for Pairs {
@@ -108,10 +108,10 @@ impl<'de> serde::Deserialize<'de> for Pairs {
     }
 }
 
-/// Checks the name of the dataset yaml: one plain file name inside `.nv-meta`.
+/// Checks the name of the dataset YAML, which must be a plain file name in `.nv-meta`.
 ///
 /// # Errors
-/// The reason why the name is not valid.
+/// The reason why the name is invalid.
 pub fn yaml_name(name: &str) -> Result<String, String> {
     let reserved = ["", ".", "..", "split.yaml", ".info.json", ".info.yaml", "index.sqlite", "index.uuid", "gristmill"];
     if reserved.contains(&name) || name.contains(['/', '\0', '\n']) {

@@ -1,4 +1,4 @@
-//! `shard`: files, rows and shards as the shards of a new, prepared WebDataset.
+//! `shard`: writes files, rows and shards as the shards of a new, prepared WebDataset.
 
 mod options;
 mod preparation;
@@ -34,7 +34,7 @@ impl Operation for WriteShards {
     const SHOWS_PHASES: bool = true;
 
     fn check(plan: &ShardPlan, _: bool) -> Vec<Problem> {
-        // Lines of text take the place of the output.
+        // Text lines can be the only output.
         let is_missing = |problem: &Problem| plan.apart.text_to.is_none() || !problem.message.starts_with("--output");
         missing::<Self>(plan).into_iter().filter(is_missing).chain(refusals(plan)).collect()
     }

@@ -96,7 +96,7 @@ const MISSING: &[Choice] = &[
     Choice { name: "fail", help: "Write nothing" },
 ];
 
-/// Accessors of a list of columns with the names of their parts.
+/// Returns the accessors for a list of columns with the names of their parts.
 macro_rules! columns {
     ($field:ident) => {
         Access::List {

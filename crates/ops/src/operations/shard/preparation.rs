@@ -1,4 +1,4 @@
-//! The options of `shard` about the preparation of the new set: those of `prepare` that have a meaning for it.
+//! The options of `shard` for preparing the new set: the options of `prepare` that apply to it.
 
 use super::super::media_filters::{self, MediaAnswers};
 use super::super::prepare::{field_map, split_patterns, yaml_name};

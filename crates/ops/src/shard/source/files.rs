@@ -1,4 +1,5 @@
-//! Loose files as samples: those below a root whose paths have one key. Sorted on disk, so that memory does not depend on their number.
+//! Lists loose files as samples: the files below a root that have the same key. Sorts on disk, so memory does not depend on the number of
+//! files.
 
 use super::keys::{divide, refusal, split_refusal, MAX_NAME_BYTES};
 use super::refuse_split;
@@ -19,20 +20,20 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 const ACTIVITY: &str = "looking for files";
-/// Takes the place of `/` in sorted keys, so that they are ordered by their components.
+/// Replaces `/` in sorted keys, so that keys are sorted by path component.
 const SLASH: u8 = 1;
-/// Ends a field of a sorted entry; names have no such byte.
+/// Ends a field of a sorted record; names do not contain this byte.
 const END: u8 = 0;
 
-/// Lists the samples of the files below a folder in the order of their keys, component by component.
+/// Lists the samples of the files below a folder, sorted by the path components of their keys.
 ///
 /// # Errors
-/// The folder cannot be read, two files are the same part of a sample, or a file is outside of the folders of splits.
+/// The folder cannot be read, two files are the same part of a sample, or a file is outside the folders of splits.
 pub(super) fn list(root: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
     let sorter = RecordSorter::new(SpoolContext::of_source(context), "files");
     let mut found = ListedFile { root, context, sorter, folder: OpenFolder::default(), folders: Folders::default() };
     let hidden = Cell::new(0);
-    // What a preparation has left is no data.
+    // The metadata folder of a prepared set is not counted as hidden data.
     let count_hidden = |entry: &WalkEntry| hidden.set(hidden.get() + u64::from(entry.file_name() != NV_META));
     for entry in walk_shown(root, usize::MAX, count_hidden) {
         context.handles.cancel.check()?;
@@ -55,13 +56,13 @@ pub(super) fn list(root: &Path, context: &SourceContext<'_>, sink: &mut dyn Samp
     groups.finish(sink)
 }
 
-/// The files that the walk has found.
+/// The files found by the walk.
 struct ListedFile<'a> {
     root: &'a Path,
     context: &'a SourceContext<'a>,
-    /// Key, part, and the path where the two do not give it; size, time and inode.
+    /// Key, part, and path if it does not follow from the two; size, modification time and inode.
     sorter: RecordSorter<'a, 3>,
-    /// The folder of the last file.
+    /// The folder of the previous file.
     folder: OpenFolder,
     folders: Folders,
 }
@@ -135,19 +136,19 @@ impl ListedFile<'_> {
     }
 }
 
-/// Returns the path of an entry of a walk below its root.
+/// Returns the path of a walked entry, relative to the root.
 fn below<'a>(root: &Path, path: &'a Path) -> &'a [u8] {
     let whole = path.as_os_str().as_bytes();
-    // A walk adds names to the path of the root as it is.
+    // A walk appends names to the path of the root without changing it.
     let rest = whole.strip_prefix(root.as_os_str().as_bytes()).unwrap_or(whole);
     rest.strip_prefix(b"/").unwrap_or(rest)
 }
 
-/// The folders right below the root.
+/// The folders directly below the root.
 #[derive(Default)]
 struct Folders {
     names: BTreeSet<String>,
-    /// The first file that is in none.
+    /// The first file that is in none of them.
     first_outside: Option<String>,
 }
 
@@ -164,7 +165,7 @@ impl Folders {
         }
     }
 
-    /// Whether the folders are splits, by the plan or by their names.
+    /// Whether the folders are splits, according to the plan or their names.
     fn are_splits(&self, context: &SourceContext<'_>) -> Outcome<bool> {
         let fail = |name: &str, why: &str| {
             let failure = Failure::data("dividing the files into splits", why.to_owned());
@@ -185,11 +186,11 @@ impl Folders {
     }
 }
 
-/// Collects the files of one key after another.
+/// Groups consecutive files with the same key into samples.
 struct Groups<'a> {
     root: &'a Path,
     has_splits: bool,
-    /// The splits that are written; all if there are none.
+    /// The splits that are written; empty means all.
     chosen: &'a [String],
     sample: Option<Sample>,
 }

@@ -1,15 +1,15 @@
-//! Keys and part names of files and rows: how a path divides, and which names are not written.
+//! Keys and part names of files and rows: divides paths, and refuses invalid names.
 
 use gristmill_core::shard_plan::KeyRule;
 use gristmill_data::source::tar::is_reserved;
 use memchr::{memchr, memrchr};
 
-/// Maximum length of the name of a folder, in bytes.
+/// Maximum length of a folder name, in bytes.
 const MAX_FOLDER_BYTES: usize = 255;
-/// Maximum length of the name of an entry, in bytes.
+/// Maximum length of an entry name, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 4_096;
 
-/// Divides a path into key and part at a dot of its last component; `None` if that has no dot.
+/// Divides a path into key and part at a dot of its last component; `None` if the component has no dot.
 pub(super) fn divide(path: &[u8], rule: KeyRule) -> Option<(Vec<u8>, &[u8])> {
     let start = memrchr(b'/', path).map_or(0, |slash| slash + 1);
     let (folder, name) = path.split_at(start);
@@ -21,7 +21,7 @@ pub(super) fn divide(path: &[u8], rule: KeyRule) -> Option<(Vec<u8>, &[u8])> {
     Some(([folder, &without_dots(stem)].concat(), part))
 }
 
-/// Returns a key whose last component has `_` in place of each dot.
+/// Returns the text with each dot of its last component replaced by `_`.
 pub(super) fn key_of_text(text: &[u8]) -> Vec<u8> {
     let start = memrchr(b'/', text).map_or(0, |slash| slash + 1);
     let (folder, name) = text.split_at(start);
@@ -32,14 +32,14 @@ fn without_dots(stem: &[u8]) -> Vec<u8> {
     stem.iter().map(|byte| if *byte == b'.' { b'_' } else { *byte }).collect()
 }
 
-/// Returns the last extension of a path; `None` if its last component has no dot, or nothing after it.
+/// Returns the last extension of a path; `None` if its last component has no dot, or ends with one.
 pub(super) fn extension(path: &[u8]) -> Option<&[u8]> {
     let name = path.rsplit(|byte| *byte == b'/').next()?;
     let dot = memrchr(b'.', name).filter(|dot| *dot > 0)?;
     name.get(dot + 1..).filter(|extension| !extension.is_empty())
 }
 
-/// Returns why a sample of this key is not written; `None` if it is.
+/// Returns the reason why a key is invalid; `None` if it is valid.
 pub(super) fn refusal(key: &[u8]) -> Option<&'static str> {
     let components = || key.split(|byte| *byte == b'/');
     match key {
@@ -55,7 +55,7 @@ pub(super) fn refusal(key: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns why a text is no name of a split; `None` if it is one.
+/// Returns the reason why a text is not a valid split name; `None` if it is valid.
 pub(super) fn split_refusal(name: &str) -> Option<&'static str> {
     match name {
         "" => Some("the name of its split is empty"),

@@ -1,4 +1,4 @@
-//! What inputs are, and what lists their samples.
+//! Determines the kinds of inputs, and lists their samples.
 
 mod files;
 mod keys;
@@ -21,24 +21,24 @@ use gristmill_storage::walk::Walk;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Value of `--key` for numbers.
+/// Value of `--key` for row numbers.
 pub(super) const NUMBER: &str = "number";
 const ACTIVITY: &str = "looking for samples";
-/// Ends of the names of files of rows, in lower case.
+/// Suffixes of files of rows, in lower case.
 const ROW_FILES: [&str; 6] = [".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow"];
-/// Ends of the names of compressed files of rows, after one of [`ROW_FILES`].
+/// Suffixes of compressed files of rows, after one of [`ROW_FILES`].
 const ROW_PACKINGS: [&str; 2] = [".gz", ".zst"];
 
-/// Divides the name of a loose file into key and part by a rule.
+/// Divides the name of a loose file into key and part.
 pub(super) fn divide_name(name: &str, rule: KeyRule) -> Option<(String, String)> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     keys::divide(name.as_bytes(), rule).map(|(key, part)| (text(&key), text(part)))
 }
 
-/// Returns what each input is read as.
+/// Returns how each input is read.
 ///
 /// # Errors
-/// An input cannot be read, or an answer is about what no input has.
+/// An input cannot be read, or an answer applies to no input.
 pub(super) fn kinds_of(plan: &ShardPlan, problems: &dyn ProblemSink) -> Outcome<Vec<InputKind>> {
     let kinds = plan.inputs.iter().map(|input| kind_of(input, plan.read_as, problems));
     let kinds = kinds.collect::<Outcome<Vec<InputKind>>>()?;
@@ -46,7 +46,7 @@ pub(super) fn kinds_of(plan: &ShardPlan, problems: &dyn ProblemSink) -> Outcome<
     Ok(kinds)
 }
 
-/// Returns what an input is read as.
+/// Returns how an input is read.
 fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outcome<InputKind> {
     let info = match metadata(input) {
         Ok(info) => info,
@@ -66,7 +66,7 @@ fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outc
     if info.is_dir() {
         return match shard_in(input, problems)? {
             true => Ok(InputKind::Tars),
-            // Data sets of the hub without shards are rows.
+            // Data sets on the hub without shards are read as rows.
             false if is_hub_url(&input.to_string_lossy()) => Ok(InputKind::Rows),
             false => Ok(InputKind::Files),
         };
@@ -84,7 +84,7 @@ fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outc
     }
 }
 
-/// Whether a folder has shards. Media next to them are left out, a note.
+/// Whether a folder has shards. Reports a note if media next to the shards are ignored.
 fn shard_in(folder: &Path, problems: &dyn ProblemSink) -> Outcome<bool> {
     let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
     let entries = Walk::new(folder).filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name()));
@@ -117,7 +117,7 @@ fn refuse_split(input: &Path, plan: &ShardPlan) -> Outcome<()> {
     Err(failure.with_hint("leave out --split; --keep-keys chooses samples by their keys"))
 }
 
-/// Refuses answers that no input takes.
+/// Refuses answers that apply to no input.
 fn refuse_unused(plan: &ShardPlan, kinds: &[InputKind]) -> Outcome<()> {
     let rows = &plan.rows;
     let of_rows = [

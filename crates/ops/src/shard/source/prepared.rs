@@ -1,4 +1,4 @@
-//! Splits and excludes of a prepared input.
+//! Splits and excluded samples of a prepared input.
 
 use super::ACTIVITY;
 use gristmill_core::{Failure, Outcome, ProblemKind, ShardPlan, Subject};
@@ -6,16 +6,16 @@ use gristmill_data::formats::energon::{info::Info, split_yaml::SplitFile};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// What a prepared data set says about its samples. Of other inputs, nothing is known.
+/// Metadata of a prepared data set. Empty for other inputs.
 #[derive(Default)]
 pub(super) struct PreparedInput {
-    /// Splits of each shard.
+    /// Names of the splits that contain each shard.
     splits: HashMap<String, Vec<String>>,
-    /// `SHARD` and `SHARD/KEY`.
+    /// Excluded items, as `SHARD` or `SHARD/KEY`.
     excludes: HashSet<String>,
     /// Whether excluded samples are written, too.
     keeps_excluded: bool,
-    /// Samples of each excluded shard that is left out.
+    /// Number of samples of each omitted shard.
     excluded_samples: HashMap<String, u64>,
     /// Whether more than one of the chosen splits has samples.
     is_divided: bool,
@@ -70,7 +70,7 @@ impl PreparedInput {
         Ok(Self { splits, excludes, keeps_excluded, excluded_samples, is_divided, is_prepared: true })
     }
 
-    /// Returns the split of a shard: `None` if the shard is left out, `Some(None)` if there is only one.
+    /// Returns the split of a shard: `None` if the shard is omitted, `Some(None)` if there is only one split.
     pub(super) fn split_of(&self, shard: &str, plan: &ShardPlan) -> Outcome<Option<Option<String>>> {
         if !self.keeps_excluded && self.excludes.contains(shard) {
             return Ok(None);
@@ -96,7 +96,7 @@ impl PreparedInput {
         }
     }
 
-    /// Returns the number of samples of a shard that is excluded as a whole, if its split is written.
+    /// Returns the number of samples of a shard that is excluded as a whole, if its split is chosen.
     pub(super) fn excluded_samples(&self, shard: &str, plan: &ShardPlan) -> u64 {
         let chosen = &plan.choice.splits;
         let is_chosen = || self.splits.get(shard).is_some_and(|splits| splits.iter().any(|name| chosen.contains(name)));
@@ -104,7 +104,7 @@ impl PreparedInput {
         samples.copied().unwrap_or_default()
     }
 
-    /// Whether a sample is excluded, by itself or with its shard.
+    /// Whether a sample is excluded, individually or with its shard.
     pub(super) fn is_excluded(&self, shard: &str, key: &[u8]) -> bool {
         let item = || std::str::from_utf8(key).ok().map(|key| format!("{shard}/{key}"));
         let is_listed = || item().is_some_and(|item| self.excludes.contains(&item));

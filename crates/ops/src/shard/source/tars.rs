@@ -1,4 +1,4 @@
-//! Shards as a source: samples as a scan groups them. Compressed shards are unpacked first.
+//! Lists samples of shards, grouped as by a scan. Decompresses compressed shards first.
 
 use super::super::record::{ListedSample, RecordWriter, Records, SpoolContext};
 use super::super::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile};
@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Shards that are scanned before their samples are passed on, for each thread.
+/// Number of shards per thread that are scanned before their samples are passed on.
 const SHARDS_A_THREAD: usize = 8;
-/// Bytes unpacked and written at a time.
+/// Number of bytes that are decompressed and written at a time.
 const UNPACK_BYTES: usize = 1 << 20;
 
 /// Lists the samples of a folder of shards, of one shard, or of a range of shards.
@@ -54,7 +54,7 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
             None => sink.count_excluded(prepared.excluded_samples(&shard.name, context.plan)),
         }
     }
-    // Compressed shards are unpacked first.
+    // Decompressed copies are local, so only plain shards are cached.
     let plain = units.iter().map(|(_, shard, _)| shard).filter(|shard| !shard.is_tgz);
     let plain = plain.map(|shard| (shard.path.as_path(), shard.stamp.bytes));
     context.keeper.map_or(Ok(()), |keeper| keeper.keep(plain))?;
@@ -74,17 +74,17 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
 /// A shard whose samples are in a spool.
 struct ScannedShard {
     records: Records,
-    /// The file that offsets are in.
+    /// The file to which offsets refer.
     path: PathBuf,
     stamp: FileStamp,
-    /// Keys of samples that touch damage.
+    /// Keys of damaged samples.
     damaged: HashSet<Vec<u8>>,
-    /// The file at the path, once something of it had to be read again.
+    /// The opened file, if something must be read from it again.
     file: OnceCell<Arc<ReadFile>>,
 }
 
 impl ScannedShard {
-    /// Returns why a part that is stored with a map of its holes cannot be unfolded.
+    /// Returns the reason why a sparse part of a sample cannot be expanded.
     fn sparse_defect(&self, sample: &Sample, context: &SourceContext<'_>) -> Outcome<Option<String>> {
         for part in &sample.parts {
             let Origin::Sparse { offset, .. } = part.origin else { continue };
@@ -183,7 +183,7 @@ fn pass_on(
     Ok(())
 }
 
-/// Returns the shard whose bytes are not compressed: the shard itself, or an unpacked copy.
+/// Returns a shard that is not compressed: the shard itself, or a decompressed copy.
 fn unpacked(context: &SourceContext<'_>, shard: &Shard) -> Outcome<Shard> {
     let file = Arc::new(open_read(&shard.path)?);
     let packing = Packing::of(&file)?;
@@ -191,7 +191,7 @@ fn unpacked(context: &SourceContext<'_>, shard: &Shard) -> Outcome<Shard> {
         return Ok(Shard { is_tgz: false, ..shard.clone() });
     }
     let stamp = file.stamp().map_err(|error| Failure::io(ACTIVITY, &shard.path, &error))?;
-    // A stopped run may have unpacked the same file.
+    // A stopped run may have decompressed the same file.
     let identity = format!("{} {stamp:?}", shard.path.display());
     let path = context.scratch.join(format!("{:032x}", xxh3_128(identity.as_bytes())));
     if !files::is_file(&path) {
@@ -229,16 +229,16 @@ fn unpack(
     fs.rename(&draft, path)
 }
 
-/// Writes the samples of a scan to a spool.
+/// Writes the samples of a scanned shard to a spool.
 struct ShardSink {
     writer: RecordWriter,
     parts: Vec<Part>,
-    /// Offset of the headers of the next part, if it is stored with a map of its holes.
+    /// Offset of the headers of the next part, if it is sparse.
     sparse_at: Option<u64>,
-    /// Key of hidden parts.
+    /// The key of the current sample, if it is not UTF-8.
     key: Vec<u8>,
     record: Vec<u8>,
-    /// Keys that are not UTF-8 of samples that touch damage, as they are shown. They are not written.
+    /// Keys of damaged samples that are not UTF-8, as displayed. These samples are omitted.
     damaged: Vec<String>,
 }
 
@@ -257,7 +257,7 @@ impl ShardSink {
         if parts.is_empty() {
             return Ok(());
         }
-        // Of parts with one name, the last counts.
+        // If parts have the same name, the last one counts.
         let mut seen = HashSet::new();
         let is_last: Vec<bool> = parts.iter().rev().map(|part| seen.insert(part.name.as_slice())).collect();
         let mut is_last = is_last.into_iter().rev();
@@ -306,13 +306,13 @@ impl ScanSink for ShardSink {
     }
 }
 
-/// Passes on the problems of a scan that concern new shards.
+/// Forwards those problems of a scan that affect new shards.
 struct ScanProblems<'a>(&'a dyn ProblemSink);
 
 impl ProblemSink for ScanProblems<'_> {
     fn report(&self, mut problem: Problem) -> Outcome<()> {
         match problem.kind {
-            // Which samples of a damaged shard are left out is reported by the source.
+            // The source itself reports the omitted samples of a damaged shard.
             ProblemKind::SampleExcluded => return Ok(()),
             ProblemKind::SparseEntry => {
                 problem.severity = Severity::Note;

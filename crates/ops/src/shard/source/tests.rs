@@ -1,4 +1,4 @@
-//! Sources list what the golden archives hold.
+//! Compares the listed samples of sources with the golden archives.
 
 use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile};
 use gristmill_core::shard_plan::{Column, KeyRule, Missing, RowColumns};
@@ -12,7 +12,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-/// Keeps samples with the bytes of their parts.
+/// Collects samples with the bytes of their parts.
 #[derive(Default)]
 struct Kept {
     files: Vec<PathBuf>,
@@ -48,7 +48,7 @@ impl Kept {
         bytes
     }
 
-    /// Returns the names and contents of the entries that the samples become.
+    /// Returns the names and contents of the entries that the samples would become.
     fn entries(&self) -> Vec<(String, Vec<u8>)> {
         let mut entries = Vec::new();
         for sample in &self.samples {
@@ -285,7 +285,7 @@ fn columns_that_no_row_has_are_refused() {
     assert!(
         rows("{\"a\": 1, \"b\": null}\n", &ShardPlan { rows: columns(&[], &["b"]), ..ShardPlan::default() }).is_ok()
     );
-    // The row itself is the part json.
+    // The part `json` is reserved for the row itself.
     let plan = ShardPlan { rows: columns(&["p"], &[]), ..ShardPlan::default() };
     assert!(rows("{\"p\": {\"bytes\": \"QQ==\", \"path\": \"a.json\"}}\n", &plan).is_err());
 }

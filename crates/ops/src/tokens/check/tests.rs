@@ -1,4 +1,4 @@
-//! Plans of packing: open questions, wrong answers, and their written form.
+//! Tests of packing plans: open questions, wrong answers, and plan files.
 
 use super::*;
 use crate::engine::plan::file::{pack_to_yaml, read_plan_of, read_typed};

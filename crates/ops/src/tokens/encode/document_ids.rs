@@ -1,17 +1,17 @@
-//! Ids of documents, for formats that list documents.
+//! Document ids, for formats that list documents.
 
-/// Where the ids of documents come from.
+/// The source of the document ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdSource {
     /// The format lists no documents.
     Unused,
-    /// The number of the line.
+    /// The line number.
     Line,
-    /// The text at this path of keys. The number of the line is kept too.
+    /// The text at this path of keys. The line number is recorded too.
     Key(Vec<String>),
 }
 
-/// The ids of documents, in their order.
+/// Document ids, in the order of the documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentIds {
     text: String,
@@ -20,13 +20,13 @@ pub struct DocumentIds {
 }
 
 impl DocumentIds {
-    /// Returns the id of a document by its position among all.
+    /// Returns the id of the document with this index.
     pub fn get(&self, number: usize) -> Option<&str> {
         let start = number.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
         self.text.get(start..*self.ends.get(number)?)
     }
 
-    /// Returns the first ids.
+    /// Returns the ids of the first `documents` documents.
     pub(super) fn first(&self, documents: usize) -> Self {
         let ends = self.ends.get(..documents).unwrap_or_default();
         let text = self.text.get(..ends.last().copied().unwrap_or(0)).unwrap_or_default();

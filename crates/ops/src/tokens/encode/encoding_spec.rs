@@ -7,21 +7,21 @@ use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_data::source::documents::{DocumentFields, DocumentRules, OtherFields};
 use gristmill_tokenizer::{Side, Template, Tokenizer, Truncation};
 
-/// The end token of a document.
+/// The end token that a format appends to documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// None.
+    /// No end token.
     Never,
-    /// This one, even if the document already ends with it.
+    /// This token, even if the document already ends with it.
     Always(u32),
-    /// This one, unless the document ends with it.
+    /// This token, unless the document already ends with it.
     UnlessThere(u32),
-    /// This one, unless the document has no token.
+    /// This token, unless the document has no tokens.
     AfterTokens(u32),
 }
 
 impl End {
-    /// Returns the id, which may not be put after every document.
+    /// Returns the id of the end token, whatever the condition for appending it.
     fn id(self) -> Option<u32> {
         match self {
             Self::Never => None,
@@ -29,7 +29,7 @@ impl End {
         }
     }
 
-    /// Returns the id if it is put after a document whose last token is this one.
+    /// Returns the id of the end token if it is appended to a document whose last token is `last`.
     pub(super) fn after(self, last: Option<u32>) -> Option<u32> {
         self.id().filter(|id| match self {
             Self::Never | Self::Always(_) => true,
@@ -39,32 +39,32 @@ impl End {
     }
 }
 
-/// Padding of each document to a length.
+/// Padding of each document to a minimum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentPadding {
     /// Minimum number of tokens of a document.
     pub length: usize,
     /// The padding token.
     pub id: u32,
-    /// The side on which it is added.
+    /// The side on which padding is added.
     pub side: Side,
 }
 
-/// The data that accompanies the tokens.
+/// The data that a format stores in addition to the tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// None.
+    /// No additional data.
     Plain,
-    /// One byte per token, 1 if it is trained on; the document gives the ranges that are not (docs/formats/nanosets.md §2).
+    /// One byte per token: 1 if training uses the token. The document lists the ranges that training ignores (docs/formats/nanosets.md §2).
     LossMask,
-    /// Documents are lists of parts; one byte per token, 1 if it is not trained on (docs/formats/forager.md §3.4).
+    /// Documents are lists of parts, with one byte per token: 1 if training ignores the token (docs/formats/forager.md §3.4).
     Parts(MaskedParts),
-    /// Documents are sequences (docs/formats/megatron.md §2).
+    /// Documents are divided into sequences (docs/formats/megatron.md §2).
     Sequences(SequenceRules),
 }
 
 impl Kind {
-    /// Whether documents are encoded from the extracted text, unless it is a list.
+    /// Whether documents are encoded from the extracted text, unless that text is a list.
     pub(super) fn reads_text(&self) -> bool {
         match self {
             Self::Plain | Self::LossMask => true,
@@ -73,7 +73,7 @@ impl Kind {
         }
     }
 
-    /// Returns how documents are divided into sequences, if they are.
+    /// Returns the rules that divide documents into sequences; `None` if the format has no sequences.
     pub(super) fn sequences(&self) -> Option<&SequenceRules> {
         match self {
             Self::Sequences(rules) => Some(rules),
@@ -87,37 +87,37 @@ impl Kind {
 pub struct EncodingSpec {
     /// The name of the format.
     pub format: &'static str,
-    /// Which lines are refused.
+    /// The rules that decide which lines are refused.
     pub rules: DocumentRules,
-    /// Ids added around the text's own.
+    /// The ids added before and after the ids of the text.
     pub template: Template,
     /// The maximum length of documents.
     pub truncation: Option<Truncation>,
     /// The minimum length of documents.
     pub padding: Option<DocumentPadding>,
-    /// The token that begins documents, unless a document begins with it. Documents with masks have none.
+    /// The token that is prepended to documents that do not begin with it. `None` for documents with masks.
     pub begin: Option<u32>,
     /// The end token.
     pub end: End,
-    /// The type of a written token.
+    /// The integer type of a stored token.
     pub token: TokenType,
-    /// The data that accompanies the tokens.
+    /// The data that is stored in addition to the tokens.
     pub kind: Kind,
     /// Whether a document without tokens is refused.
     pub needs_tokens: bool,
-    /// Whether the tokenizer has ids that may not fit into a token.
+    /// Whether the vocabulary has ids that may be too large for the token type.
     pub may_overflow: bool,
-    /// Whether reasons are needed line by line, as are the lines of documents: the losses of the reference are reproduced.
+    /// Whether line numbers of documents and of refused lines are recorded, to reproduce the losses of the reference program.
     pub wants_lines: bool,
-    /// Whether truncation and padding are answers of the plan, and not of the tokenizer file.
+    /// Whether truncation and padding come from the plan, not from the tokenizer file.
     pub is_length_planned: bool,
-    /// Whether the lengths of the texts in characters are needed, for statistics.
+    /// Whether the lengths of the texts in characters are recorded, for statistics.
     pub wants_chars: bool,
-    /// Where the ids of documents come from.
+    /// The source of the document ids.
     pub ids: IdSource,
 }
 
-/// Returns the failure that an end token is missing, with the reason why one is needed.
+/// Returns the failure for a missing end token. `why` is the reason why one is required.
 pub fn no_end(why: &str) -> Failure {
     Failure::usage("the end token", format!("none is given, and {why}"))
         .with_hint("name it: --eos-token '<|endoftext|>'")
@@ -131,7 +131,7 @@ pub fn end_id(tokenizer: &Tokenizer, end: &SpecialToken) -> Outcome<u32> {
     }
 }
 
-/// Returns an id that the tokenizer has; fails if it has none.
+/// Returns `id`; fails if the vocabulary does not have it.
 pub fn known_id(tokenizer: &Tokenizer, id: u32) -> Outcome<u32> {
     match tokenizer.token_of(id) {
         Some(_) => Ok(id),
@@ -139,7 +139,7 @@ pub fn known_id(tokenizer: &Tokenizer, id: u32) -> Outcome<u32> {
     }
 }
 
-/// Returns a number of tokens as a length in memory.
+/// Converts a number of tokens to `usize`; saturates.
 pub fn as_length(length: u32) -> usize {
     usize::try_from(length).unwrap_or(usize::MAX)
 }
@@ -171,7 +171,7 @@ impl EncodingSpec {
         }
     }
 
-    /// Returns how many of a text's raw ids truncation cuts off, and how many tokens padding adds.
+    /// Returns the number of raw ids of a text that truncation removes, and the number of tokens that padding adds.
     pub(super) fn length_change(&self, ids: usize) -> (u64, u64) {
         let around = self.template.prefix.len() + self.template.suffix.len();
         let lost = self.truncation.as_ref().map_or(0, |truncation| truncation.truncated_ids(ids, around));
@@ -179,10 +179,10 @@ impl EncodingSpec {
         (lost as u64, added as u64)
     }
 
-    /// Refuses a spec that no document could be packed with.
+    /// Checks that documents can be packed with this spec.
     ///
     /// # Errors
-    /// A token does not fit, or truncation leaves no room for the template.
+    /// A token does not fit into the token type, or truncation leaves no room for the template.
     pub fn checked(self) -> Outcome<Self> {
         let end = self.end.id();
         let around = self.template.prefix.iter().chain(&self.template.suffix);
@@ -199,7 +199,7 @@ impl EncodingSpec {
     }
 }
 
-/// Returns the fields of documents that formats read.
+/// Returns the document fields that the formats read.
 pub fn fields_of(plan: &PackPlan, specs: &[EncodingSpec]) -> DocumentFields {
     let mut others = OtherFields::None;
     for spec in specs {

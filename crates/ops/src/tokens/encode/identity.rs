@@ -1,21 +1,21 @@
-//! Whether two plans make the same bytes, and in which answers they differ.
+//! Whether two plans produce the same bytes, and which of their answers differ.
 
 use crate::engine::plan::compare::differing_answers;
 use gristmill_core::PackPlan;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Incremented when the same plan makes other bytes, or when the files of a stopped run change their meaning.
+/// Incremented when the same plan produces other bytes, or when the meaning of the files of a stopped run changes.
 const GENERATION: u32 = 1;
 
-/// Returns a short fingerprint of every answer that determines the bytes of the result; the output path is left out, the content of the
-/// tokenizer file (`tokenizer_hash`) is included.
+/// Returns a short fingerprint of all answers that determine the bytes of the result. It ignores the output path and includes the content
+/// of the tokenizer file (`tokenizer_hash`).
 pub fn plan_hash(plan: &PackPlan, tokenizer_hash: &str) -> String {
     let same = PackPlan { output: String::new(), overwrite: false, ..plan.clone() };
     let plan = serde_json::to_string(&same).unwrap_or_else(|_| format!("{same:?}"));
     format!("{:032x}", xxh3_128(format!("{GENERATION}\n{tokenizer_hash}\n{plan}").as_bytes()))
 }
 
-/// Returns the answers that differ, one line each: `tokenizer: "a" → "b"`. Empty if both make the same files.
+/// Returns the answers that differ, one line each: `tokenizer: "a" → "b"`. Empty if both plans produce the same files.
 pub fn differences(old: &PackPlan, new: &PackPlan) -> Vec<String> {
     differing_answers(old, new, &["output", "overwrite", "version"])
 }

@@ -1,4 +1,4 @@
-//! Loss masks: of documents with ranges that are not trained on (docs/formats/nanosets.md §2), and of documents in parts
+//! Loss masks: of documents with ranges that training ignores (docs/formats/nanosets.md §2), and of documents in parts
 //! (docs/formats/forager.md §3.4).
 
 use super::encoding_spec::EncodingSpec;
@@ -10,11 +10,11 @@ use gristmill_tokenizer::{token_at_char, Encoder, SpecialTokenFinder, TokenSpan}
 use memchr::memmem;
 use serde_json::Value;
 
-/// The key for a document's ranges that are not trained on.
+/// The key of the ranges of a document that training ignores.
 const RANGES: &str = "no_loss_ranges";
 const BAD_RANGES: &str = "its no_loss_ranges are not a list of [start, end]";
 
-/// Adds a document with its mask of ones and zeros. Only a document with ranges takes the slow path.
+/// Adds a document with its loss mask. Only documents with ranges need the offsets of their tokens.
 pub(super) fn loss(
     spec: &EncodingSpec,
     text: &str,
@@ -86,7 +86,7 @@ fn spans(spec: &EncodingSpec, text: &str, encoder: &mut Encoder) -> Outcome<Vec<
     Ok(spans)
 }
 
-/// Returns the mask that datatrove derives from the ranges: slices as in Python, where "no token" is the start or the end.
+/// Returns the mask that datatrove computes from the ranges. Slices work as in Python, where a missing token means the start or the end.
 fn mask(spans: &[TokenSpan], ranges: &[(usize, usize)]) -> Vec<u8> {
     let mut mask = vec![1; spans.len()];
     for (start, end) in ranges {
@@ -107,11 +107,11 @@ fn mask(spans: &[TokenSpan], ranges: &[(usize, usize)]) -> Vec<u8> {
 const NO_PARTS: &str = r#"it has no list of parts: {"parts":[{"type":"prompt","text":"…"},…]}"#;
 const BAD_PART: &str = r#"one of its parts has no type or no text: {"parts":[{"type":"prompt","text":"…"},…]}"#;
 
-/// The tokens of the texts of a document in parts.
+/// Counts of the texts of a document in parts.
 pub(super) struct PartTokens {
-    /// Tokens of the texts.
+    /// Number of tokens of the texts.
     pub(super) tokens: u64,
-    /// Special tokens spelled out in the texts, each once.
+    /// Special tokens written in the texts, each listed once.
     pub(super) special: Vec<u32>,
 }
 
@@ -182,20 +182,20 @@ mod tests {
 
     #[test]
     fn ranges_are_slices_as_python_has_them() {
-        // Three tokens of two characters, a gap before the last, and an end token.
+        // Three tokens of two characters with a gap before the last one, and an end token.
         let tokens = spans(&[(0, 2), (2, 4), (5, 7), (0, 0)]);
         assert_eq!(mask(&tokens, &[]), [1, 1, 1, 1]);
         assert_eq!(mask(&tokens, &[(0, 2)]), [0, 1, 1, 1]);
         assert_eq!(mask(&tokens, &[(3, 6)]), [1, 0, 1, 1]);
-        // The end is past the text: the rest is cut, including the end token.
+        // The range ends after the text: all later tokens, including the end token, are removed.
         assert_eq!(mask(&tokens, &[(2, 7)]), [1]);
         assert_eq!(mask(&tokens, &[(0, 99)]), [0_u8; 0]);
-        // A start that no token holds means the beginning.
+        // A start that is in no token means the beginning of the text.
         assert_eq!(mask(&tokens, &[(4, 5)]), [0, 0, 1, 1]);
-        // An end that no token holds cuts from the first token on.
+        // An end that is in no token removes everything after the first token.
         assert_eq!(mask(&tokens, &[(2, 4)]), [1]);
         assert_eq!(mask(&tokens, &[(4, 4)]), [0, 0, 0, 0]);
-        // Cut tokens stay cut.
+        // Later ranges do not restore removed tokens.
         assert_eq!(mask(&tokens, &[(2, 99), (5, 6)]), [1]);
     }
 

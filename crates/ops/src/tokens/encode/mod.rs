@@ -1,8 +1,8 @@
-//! Packing tokens: lines of text become documents of ids, and each format encodes them in its own bytes.
+//! Packing of tokens: converts lines of text to documents of ids, which each format encodes in its own bytes.
 //!
 //! An [`EncodingSpec`] describes how one format transforms the raw ids of a text. A [`Packer`], one for each thread, turns a [`FileBlock`]
-//! of a file into a [`PackedPiece`]: for each spec the tokens as the file will hold them, and what was left out. Pieces depend only on
-//! their own lines, so any thread may take any of them; the caller joins them in the order of the text.
+//! of a file into a [`PackedPiece`]: for each spec the tokens in the bytes of the file, and the omitted documents. A piece depends only on
+//! its own lines, so threads can pack pieces in any order; the caller joins them in the order of the text.
 
 mod document_ids;
 mod encoding_spec;

@@ -9,72 +9,72 @@ use gristmill_tokenizer::{Mismatch, Side};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Maximum number of findings per piece kept with their places; more are only counted.
+/// Maximum number of findings per piece that are stored with their places; further findings are only counted.
 pub const KEPT_FINDINGS: usize = 1_000;
 
-/// Documents left out for one reason.
+/// Number of documents that were omitted for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkipCount {
     /// The reason, in user-facing words.
     pub reason: &'static str,
-    /// Whether the reference program leaves it out too.
+    /// Whether the reference program omits them too.
     pub is_by_design: bool,
     /// Number of documents.
     pub documents: u64,
 }
 
-/// A document that a format leaves out.
+/// A document that a format omits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The specs, one bit for each.
+    /// The specs that omit the document, one bit for each.
     pub specs: u8,
-    /// Its line, counted from 0.
+    /// Line number of the document, counted from 0.
     pub line: u64,
-    /// Offset of the line in the unpacked text, in bytes; for a row, its group, counted from 0.
+    /// Offset of the line in the uncompressed text, in bytes; for a row, the row group, counted from 0.
     pub start: u64,
     /// The reason, in user-facing words.
     pub reason: &'static str,
-    /// Whether the reference program leaves it out too.
+    /// Whether the reference program omits the document too.
     pub is_by_design: bool,
     /// The kind of problem.
     pub kind: ProblemKind,
 }
 
-/// The part of a piece for one format.
+/// The documents of a piece, encoded for one format.
 #[derive(Clone, Debug, Default)]
 pub struct EncodedBlock {
-    /// The tokens of all documents, as the file holds them.
+    /// The tokens of all documents, in the bytes of the file.
     pub bytes: Vec<u8>,
     /// One byte per token, if the spec has masks.
     pub mask: Vec<u8>,
-    /// Tokens of each document.
+    /// Number of tokens of each document.
     pub lengths: Vec<u64>,
     /// The sequences of the documents, if the spec has them.
     pub sequences: Sequences,
-    /// The line of each document, if the spec needs it.
+    /// Line number of each document, if the spec needs it.
     pub lines: Vec<u64>,
-    /// The id of each document, if the spec takes them from a key.
+    /// The id of each document, if the spec reads ids from a key.
     pub ids: DocumentIds,
-    /// Characters of each document's text, if the spec needs them.
+    /// Number of characters of each document's text, if the spec needs it.
     pub chars: Vec<u64>,
-    /// Tokens of each document cut off by the spec's truncation; empty if it has none.
+    /// Number of tokens of each document that truncation removed; empty if the spec has no truncation.
     pub lost: Vec<u64>,
-    /// Tokens of each document added by the spec's padding; empty if it has none.
+    /// Number of tokens that padding added to each document; empty if the spec has no padding.
     pub filled: Vec<u64>,
-    /// Documents left out.
+    /// Omitted documents, by reason.
     pub skipped: Vec<SkipCount>,
-    /// The first line left out because it cannot be packed: here the reference program stops or begins to lose documents.
+    /// The first line that cannot be packed, and the reason. The reference program stops or begins to lose documents at this line.
     pub first_refused: Option<(u64, &'static str)>,
 }
 
-/// Documents with special tokens of the tokenizer in their texts.
+/// Counts of documents whose texts contain special tokens of the tokenizer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpecialTokenCounts {
     /// Number of documents.
     pub documents: u64,
-    /// The line of the first one, counted from 0.
+    /// Line number of the first document, counted from 0.
     pub first_line: u64,
-    /// Documents by the id of the token.
+    /// Number of documents for each token id.
     pub tokens: BTreeMap<u32, u64>,
 }
 
@@ -100,33 +100,33 @@ impl SpecialTokenCounts {
     }
 }
 
-/// The result of packing a piece. Its memory is reused.
+/// The result of packing a piece. Its memory is reused for the next piece.
 #[derive(Debug, Default)]
 pub struct PackedPiece {
-    /// One for each spec.
+    /// One block for each spec.
     pub encoded_blocks: Vec<EncodedBlock>,
-    /// Lines, spans or rows that were read.
+    /// Number of lines, spans or rows that were read.
     pub items: u64,
-    /// Bytes of the lines and spans, or of the texts of rows.
+    /// Number of bytes of the lines and spans, or of the texts of rows.
     pub text_bytes: u64,
-    /// Documents that at least one format took.
+    /// Number of documents that at least one format packed.
     pub documents: u64,
-    /// Raw tokens of these documents.
+    /// Number of raw tokens of these documents.
     pub tokens: u64,
     /// Documents with special tokens in their texts.
     pub special: SpecialTokenCounts,
-    /// The first findings.
+    /// The first findings, at most [`KEPT_FINDINGS`].
     pub findings: Vec<Finding>,
-    /// Findings that were only counted: whether by design, kind, number.
+    /// Further findings: whether by design, kind, and number.
     pub unlisted: Vec<(bool, ProblemKind, u64)>,
     /// The keys of the first line whose text is missing.
     pub keys: Vec<String>,
-    /// Where the fast tokenizer and the reference differ; the whole piece is then invalid.
+    /// A difference between the fast tokenizer and the reference; the whole piece is then invalid.
     pub mismatch: Option<Mismatch>,
 }
 
 impl EncodedBlock {
-    /// Returns the first documents; a token has `width` bytes. Nothing is known of what was left out among them.
+    /// Returns the first documents; a token has `width` bytes. The result has no record of omitted documents.
     pub fn first(&self, documents: usize, width: usize) -> Self {
         let first = |values: &[u64]| values.get(..documents).unwrap_or_default().to_vec();
         let lengths = first(&self.lengths);
@@ -148,8 +148,8 @@ impl EncodedBlock {
         }
     }
 
-    /// Divides the documents among outputs by their lines; a token has `width` bytes. Documents of no output are left out. For formats
-    /// without sequences and ids; nothing is known of what was left out among them.
+    /// Divides the documents among outputs by their lines; a token has `width` bytes. Drops documents without an output. Supports only
+    /// formats without sequences and ids, and the results have no record of omitted documents.
     pub fn divide(&self, width: usize, output_of: impl Fn(u64) -> Option<usize>) -> BTreeMap<usize, Self> {
         let mut parts: BTreeMap<usize, Self> = BTreeMap::new();
         let mut from = 0;
@@ -195,13 +195,13 @@ impl EncodedBlock {
         }
     }
 
-    /// Returns the tokens of all documents.
+    /// Returns the number of tokens of all documents.
     pub fn tokens(&self) -> u64 {
         self.lengths.iter().sum()
     }
 
-    /// Adds a document with the format's template, truncation, padding, begin and end token. The error is the reason why it is refused; nothing is
-    /// added then. `whole` is scratch memory.
+    /// Adds a document with the format's template, truncation, padding, begin token and end token. If the document is refused, returns the
+    /// reason and adds nothing. `whole` is a reusable buffer.
     pub(super) fn add(
         &mut self,
         spec: &EncodingSpec,
@@ -253,7 +253,7 @@ impl EncodedBlock {
 
 pub(super) const TOO_LARGE: &str = "it has a token whose id does not fit into the format's token size";
 
-/// Returns the ids of a document without its end token, in parts. `whole` is scratch memory.
+/// Returns the ids of a document without its end token, as three consecutive slices. `whole` is a reusable buffer.
 pub(super) fn shape<'a>(spec: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<[&'a [u32]; 3]> {
     let Some(fill) = spec.padding else { return spec.template.with_special_ids(ids, spec.truncation.as_ref()) };
     whole.clear();
@@ -270,15 +270,15 @@ pub(super) fn can_store(token: TokenType, ids: &[u32]) -> bool {
     ids.iter().all(|id| u64::from(*id) <= token.greatest())
 }
 
-/// Ids converted to bytes at a time.
+/// Number of ids converted to bytes at a time.
 const AT_ONCE: usize = 256;
 
-/// Appends ids in the bytes of the token type; all must fit.
+/// Appends ids in the bytes of the token type. All ids must fit into the type.
 pub(super) fn append_ids(token: TokenType, ids: &[u32], out: &mut Vec<u8>) {
     match token {
         TokenType::U8 => out.extend(ids.iter().map(|id| *id as u8)),
         TokenType::U16 => put_each(ids, out, |id| (id as u16).to_le_bytes()),
-        // The bytes are the same as in memory.
+        // The file has the same bytes as the memory.
         TokenType::U32 | TokenType::I32 if cfg!(target_endian = "little") => {
             out.extend_from_slice(bytemuck::cast_slice(ids));
         }
@@ -326,7 +326,7 @@ impl PackedPiece {
     }
 
     pub(super) fn find(&mut self, finding: Finding) {
-        // Formats that leave out the same line for the same reason share one finding.
+        // Formats that omit the same line for the same reason share one finding.
         if let Some(last) = self.findings.last_mut() {
             if last.line == finding.line
                 && last.start == finding.start

@@ -1,4 +1,4 @@
-//! Runs a piece of a file through tokenizer and specs.
+//! Packs a piece of a file for all specs.
 
 use super::document_ids::IdSource;
 use super::encoding_spec::{EncodingSpec, Kind};
@@ -15,83 +15,83 @@ use gristmill_data::source::documents::{
 use gristmill_tokenizer::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
 
-/// Documents between two checks of the cancel flag.
+/// Number of documents between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: usize = 256;
-/// Documents are encoded in batches: this many, or as many as reach the byte limit below, whichever are fewer.
+/// Maximum number of documents of a batch. A batch also ends when it reaches `BATCH_BYTES`.
 const DOCUMENTS_PER_BATCH: usize = 64;
 const BATCH_BYTES: usize = 32 << 10;
 /// The reason for skipping a line that is not held in memory.
 const OVERLONG: &str = "the line is longer than 64 MiB";
 
-/// The reason for leaving a document out of a format that lists ids.
+/// The reason why a format that lists ids omits a document.
 const NO_ID: &str = "its id is missing, or is not text (--id-key)";
 
-/// A part of a file.
+/// A block of a file, and the rows of it that are packed.
 #[derive(Debug, Default)]
 pub struct FileBlock {
-    /// Position among the files of the pass, counted from 0.
+    /// Index of the file among the files of the pass.
     pub file: usize,
-    /// Its documents.
+    /// The documents of the block.
     pub documents: DocumentBlock,
-    /// Which of these are packed.
+    /// The rows of the block that are packed.
     pub rows: RowFilter,
 }
 
-/// A line, span or row.
+/// A line, span or row of a block.
 #[derive(Clone, Copy)]
 struct Unit<'a> {
     number: u64,
-    /// Offset of a line or span in bytes; the group of a row.
+    /// Offset of a line or span in bytes; for a row, its row group.
     start: u64,
     bytes: &'a [u8],
     is_row: bool,
 }
 
-/// The specs that a text is for.
+/// The specs that receive a text, by the line ends that they accept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NewlineMode {
     All,
-    /// Those that end lines at `\r` too.
+    /// Specs that also end lines at `\r`.
     CrReaders,
     Others,
 }
 
-/// A document that waits to be encoded in a batch.
+/// A document that has not been encoded yet.
 struct PendingDocument<'p> {
     unit: Unit<'p>,
     reading: NewlineMode,
     line: ParsedLine<'p>,
-    /// Its position among the encoded texts; `None` if no spec takes it.
+    /// Index among the texts of the batch; `None` if no spec packs the document.
     text: Option<usize>,
 }
 
-/// The waiting documents.
+/// The documents of the next batch.
 #[derive(Default)]
 struct PendingBatch<'p> {
     documents: Vec<PendingDocument<'p>>,
-    /// Number of their texts, and bytes of these.
+    /// Number of texts of the batch, and their bytes.
     texts: usize,
     bytes: usize,
 }
 
-/// Turns pieces into tokens; one for each thread.
+/// Packs pieces into tokens; one for each thread.
 pub struct Packer<'a> {
     specs: &'a [EncodingSpec],
-    /// Whether documents are looked up by the text field for at least one spec.
+    /// Whether at least one spec reads the text field.
     wants_text: bool,
     extractor: Extractor,
     encoder: Encoder,
     finder: SpecialTokenFinder,
     guard: Option<ParityCheck>,
     batch: Batch,
-    /// The texts of one line.
+    /// The encoded texts of one line.
     line_batch: Batch,
     whole: Vec<u32>,
     cancel: Cancel,
 }
 
 impl<'a> Packer<'a> {
-    /// Returns a packer of the texts of a plan for these specs. A jq program that does not compile is a usage error.
+    /// Returns a packer for the texts of a plan. A jq program that does not compile is a usage error.
     pub fn new(specs: &'a [EncodingSpec], plan: &PackPlan, tokenizer: &Tokenizer, cancel: &Cancel) -> Outcome<Self> {
         Ok(Self {
             specs,
@@ -113,7 +113,7 @@ impl<'a> Packer<'a> {
         Self { encoder: self.encoder.with_cache_bytes(bytes), ..self }
     }
 
-    /// Packs a piece. If the fast tokenizer is found to differ from the reference, `out.mismatch` is set and the rest is unfinished.
+    /// Packs a piece. If the fast tokenizer differs from the reference, sets `out.mismatch` and stops before the end of the piece.
     pub fn run(&mut self, piece: &FileBlock, out: &mut PackedPiece) -> Outcome<()> {
         out.clear(self.specs.len());
         match &piece.documents {
@@ -216,7 +216,7 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// Packs a line. A line that readers with universal newlines see as several is split for these.
+    /// Packs a line. Splits it for specs that end lines at `\r`.
     fn line<'p>(
         &mut self,
         file: usize,
@@ -272,7 +272,7 @@ impl<'a> Packer<'a> {
         Ok(())
     }
 
-    /// Encodes the texts of all waiting documents, and passes each to the specs.
+    /// Encodes the texts of the batch, and adds the documents for each spec.
     fn flush(&mut self, file: usize, queue: &mut PendingBatch<'_>, out: &mut PackedPiece) -> Outcome<()> {
         let Self { extractor, encoder, batch, .. } = self;
         let with_text = queue.documents.iter().filter(|waiting| waiting.text.is_some());
@@ -383,7 +383,7 @@ impl<'a> Packer<'a> {
                 Err(reason) => skip(number, unit, reason, false, ProblemKind::BadDocument, out),
             }
         }
-        // A split line counts once for each of its documents, and not again as a whole.
+        // Each document of a split line is counted, the whole line is not.
         if is_taken && reading != NewlineMode::Others {
             out.documents += 1;
             out.tokens += ids.map_or(0, |ids| ids.len() as u64);
@@ -409,8 +409,8 @@ impl NewlineMode {
     }
 }
 
-/// Adds the sequences of a line, and counts its tokens unless those of the extracted text are counted. Returns the special tokens in its
-/// texts, or `None` if it is left out.
+/// Adds the sequences of a line, and counts its tokens unless the tokens of the extracted text are counted. Returns the special tokens in
+/// its texts, or `None` if the document is omitted.
 fn pack_line(
     of_line: LineEncoder<'_>,
     (number, spec, rules): (usize, &EncodingSpec, &SequenceRules),
@@ -437,17 +437,17 @@ fn pack_line(
     Ok(None)
 }
 
-/// Returns the verdict on a document; all accepted texts are the same.
+/// Returns whether a spec packs, skips or refuses a document.
 fn verdict<'t>(spec: &EncodingSpec, document: &Document<'t>, is_row: bool) -> DocumentVerdict<'t> {
     let rules = if is_row { spec.rules.of_rows() } else { spec.rules };
     match document.text {
-        // The spec decides whether an empty text has tokens, at least those of a template.
+        // The spec decides whether an empty text has tokens, such as those of a template.
         Text::Is("") if spec.needs_tokens && !document.quirks.is_refused_by(rules) => DocumentVerdict::Take(""),
         _ => document.verdict(rules),
     }
 }
 
-/// Returns the id of a document, if the spec takes ids from a key. The error is the reason why the document is left out.
+/// Returns the id of a document, if the spec reads ids from a key. The error is the reason why the document is omitted.
 fn id_of(spec: &EncodingSpec, line: &[u8]) -> Result<Option<String>, &'static str> {
     match &spec.ids {
         IdSource::Key(path) => text_at(line, path).map(Some).ok_or(NO_ID),
@@ -460,7 +460,8 @@ fn bytecount(text: &str) -> u64 {
     text.bytes().filter(|byte| byte & 0xc0 != 0x80).count() as u64
 }
 
-/// Returns a number for choosing the documents that are compared with the reference; the same for every block size and thread count.
+/// Returns a number by which documents are chosen for comparison with the reference. It does not depend on the block size and the number of
+/// threads.
 fn document_number(file: usize, line: u64) -> u64 {
     (file as u64).wrapping_mul(1_000_003).wrapping_add(line)
 }
@@ -479,7 +480,7 @@ fn kind_of(document: &Document<'_>) -> ProblemKind {
     }
 }
 
-/// Like [`kind_of`], for a document whose texts are not the extracted one.
+/// Like [`kind_of`], for a document whose texts are read from the line.
 fn kind_of_line(document: &Document<'_>) -> ProblemKind {
     match kind_of(document) {
         ProblemKind::OddJson => ProblemKind::NoText,
@@ -487,7 +488,7 @@ fn kind_of_line(document: &Document<'_>) -> ProblemKind {
     }
 }
 
-/// Keeps the keys of the first line that lacks a text.
+/// Records the keys of the first line without a text.
 fn report_keys(document: &Document<'_>, unit: Unit<'_>, out: &mut PackedPiece) {
     if out.keys.is_empty() && document.text == Text::Missing {
         out.keys = keys_of(unit.bytes);

@@ -1,4 +1,4 @@
-//! How the rows of all files are assigned to the outputs of a format, and which rows of a file are packed.
+//! Assigns the rows of all files to the outputs of a format, and selects the rows of a file that are packed.
 
 use gristmill_data::source::documents::{FileRows, TextFile};
 use std::ops::Range;
@@ -7,27 +7,28 @@ use std::sync::Arc;
 /// How rows are assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowOrder {
-    /// Row I to task I modulo the number of tasks.
+    /// Row I is assigned to task I modulo the number of tasks.
     InTurn,
-    /// As many rows as possible to each task, one after the other; the first tasks have one more.
+    /// Each task gets a contiguous block of rows. The sizes of the blocks differ by at most one; the larger blocks come first.
     Blocks,
 }
 
-/// The rows of some files, numbered over all of these, and the tasks that they are assigned to.
+/// The assignment of the rows of some files to tasks. Rows are numbered across these files.
 #[derive(Clone, Debug)]
 pub struct RowAssignment {
     order: RowOrder,
     tasks: u64,
-    /// The tasks of this run, sorted; outputs are numbered by their position here.
+    /// The tasks of this run, sorted. The index of a task in this list is the number of its output.
     ranks: Vec<u32>,
-    /// Number of all rows.
+    /// Number of rows of all files.
     all: u64,
-    /// The number of the first row of each file among all rows, and the rows of the file.
+    /// For each file, the number of its first row among all rows, and its range of rows.
     files: Vec<(u64, Range<u64>)>,
 }
 
 impl RowAssignment {
-    /// Deals the rows of files. Returns also the files that have rows of `ranks`, restricted to these if they are in blocks.
+    /// Assigns the rows of files. Also returns the files that have rows of `ranks`; in the order `Blocks`, their ranges are restricted to
+    /// these rows.
     pub fn new(order: RowOrder, tasks: u32, ranks: Vec<u32>, files: Vec<TextFile>) -> (Self, Vec<TextFile>) {
         let range = |file: &TextFile| file.rows.as_ref().map_or(0..0, |rows| rows.range.clone());
         let all = files.iter().map(range).fold(0_u64, |sum, rows| sum.saturating_add(rows.end - rows.start));
@@ -49,7 +50,7 @@ impl RowAssignment {
         (deal, kept)
     }
 
-    /// Returns the range that has all rows of the ranks.
+    /// Returns the range that contains all rows of the ranks.
     fn needed(&self) -> Range<u64> {
         match (self.order, self.ranks.as_slice()) {
             (_, []) => 0..0,
@@ -80,7 +81,7 @@ impl RowAssignment {
         self.ranks.binary_search(&u32::try_from(rank).ok()?).ok()
     }
 
-    /// Returns the output of a row of a file; `None` if it is of no task of this run.
+    /// Returns the output of a row of a file; `None` if no task of this run has the row.
     pub fn slot(&self, file: usize, row: u64) -> Option<usize> {
         let (first, rows) = self.files.get(file)?;
         rows.contains(&row).then(|| self.rank_of(first + (row - rows.start))).and_then(|rank| self.slot_of_rank(rank))
@@ -103,17 +104,17 @@ impl RowAssignment {
     }
 }
 
-/// The rows of a file that are packed.
+/// Selects the rows of a file that are packed.
 #[derive(Clone, Debug, Default)]
 pub struct RowFilter {
     range: Option<Range<u64>>,
-    /// The index of the file, and what of it is assigned to each format; empty if a format takes all rows.
+    /// The index of the file, and the assignments of the formats; empty if a format packs all rows.
     file: usize,
     assignments: Vec<Arc<RowAssignment>>,
 }
 
 impl RowFilter {
-    /// Returns the filter of a file by its index.
+    /// Returns the filter for the file with this index.
     pub fn new(file: usize, rows: Option<&FileRows>, deals: Vec<Arc<RowAssignment>>) -> Self {
         Self { range: rows.map(|rows| rows.range.clone()), file, assignments: deals }
     }
@@ -148,7 +149,7 @@ mod tests {
         }
     }
 
-    /// Returns the rank of each row of all files, `-` for none.
+    /// Returns the rank of each row of all files; `-` for a row without a rank.
     fn ranks(order: RowOrder, tasks: u32, ranks: &[u32], files: &[Range<u64>]) -> String {
         let (deal, kept) = RowAssignment::new(order, tasks, ranks.to_vec(), files.iter().cloned().map(file).collect());
         let mut shown = String::new();

@@ -5,11 +5,11 @@ use gristmill_data::source::documents::{texts_at, Document, DocumentRules, Docum
 /// How documents are divided into sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequenceRules {
-    /// The keys of the texts, each with sequences of its own; empty if a program makes the texts.
+    /// The keys of the texts, each of which has its own sequences; empty if a jq program extracts the texts.
     pub keys: Vec<String>,
-    /// Whether the only text is that of the plan.
+    /// Whether the only text is the text field of the plan.
     pub is_plan_text: bool,
-    /// Whether a text may be a list of strings, each a sequence.
+    /// Whether a text may be a list of strings, each of which is a sequence.
     pub takes_lists: bool,
     /// Whether a string without tokens is a sequence.
     pub keeps_empty: bool,
@@ -18,14 +18,14 @@ pub struct SequenceRules {
 /// The sequences of the documents of a block.
 #[derive(Clone, Debug, Default)]
 pub struct Sequences {
-    /// Tokens of each sequence.
+    /// Number of tokens of each sequence.
     pub lengths: Vec<u64>,
-    /// Number of sequences of each text. The texts of a document are next to each other, in the order of the keys.
+    /// Number of sequences of each text. The texts of a document are adjacent, in the order of the keys.
     pub counts: Vec<u64>,
 }
 
 impl Sequences {
-    /// Returns the sequences of the first of `all` documents.
+    /// Returns the sequences of the first `documents` of `all` documents.
     pub(super) fn first(&self, documents: usize, all: usize) -> Self {
         let texts = self.counts.len().checked_div(all).unwrap_or(0).saturating_mul(documents);
         let counts = self.counts.get(..texts).unwrap_or_default().to_vec();
@@ -45,7 +45,7 @@ impl Sequences {
 }
 
 impl SequenceRules {
-    /// Whether the texts of a document are read from its line, and not taken from what was extracted.
+    /// Whether the texts of a document are read from its line instead of the extracted text.
     pub(super) fn reads_line(&self, document: &Document<'_>) -> bool {
         let may_be_list = self.takes_lists && !self.keys.is_empty();
         !self.is_plan_text || may_be_list && matches!(document.text, Text::NotText(_) | Text::Falsy(_))

@@ -7,12 +7,12 @@ use gristmill_core::Outcome;
 use gristmill_data::source::documents::{Document, DocumentVerdict};
 use gristmill_tokenizer::{Batch, Encoder, Mismatch, ParityCheck, SpecialTokenFinder};
 
-/// The reason for leaving out a document that the tokenizer refuses.
+/// The reason why a document that the tokenizer cannot encode is omitted.
 pub(super) const NOT_ENCODED: &str = "the tokenizer cannot encode its text";
 
 impl EncodedBlock {
-    /// Adds a document with the ids of the strings of each of its texts. The template is added to each string, the end token to the last
-    /// sequence of each text. The error is the reason why the document is refused; nothing is added then. `whole` is scratch memory.
+    /// Adds a document with the ids of the strings of each of its texts. Adds the template to each string, and the end token to the last
+    /// sequence of each text. If the document is refused, returns the reason and adds nothing. `whole` is a reusable buffer.
     pub(super) fn add_sequences(
         &mut self,
         spec: &EncodingSpec,
@@ -54,12 +54,12 @@ impl EncodedBlock {
     }
 }
 
-/// What became of a document that is read from its line.
+/// The result of packing a document from its line.
 pub(super) enum LineResult {
     Packed {
-        /// Raw tokens of its texts.
+        /// Number of raw tokens of its texts.
         tokens: u64,
-        /// Special tokens spelled out in the texts, each once.
+        /// Special tokens written in the texts, each listed once.
         special: Vec<u32>,
     },
     LeftOut {
@@ -70,11 +70,11 @@ pub(super) enum LineResult {
     Differs(Box<Mismatch>),
 }
 
-/// Encodes documents from their lines.
+/// Encodes a document from its line.
 pub(super) struct LineEncoder<'e> {
     pub(super) encoder: &'e mut Encoder,
     pub(super) finder: &'e SpecialTokenFinder,
-    /// Set if the ids are to be compared with the reference.
+    /// Set if the ids are compared with the reference.
     pub(super) guard: Option<&'e mut ParityCheck>,
     pub(super) batch: &'e mut Batch,
     pub(super) whole: &'e mut Vec<u32>,

@@ -1,7 +1,7 @@
-//! The formats of token files. A format is a folder, and a row of the table below.
+//! The formats of token files. Each format is a folder with a row in the table below.
 
-/// Defines the methods of [`TokenFormat`] that all formats have alike, by the field of the plan with the answers to their options, and the answers of a
-/// format that was just chosen.
+/// Defines the methods of [`TokenFormat`] that are the same for all formats, from the field of the plan with the format's answers and the
+/// answers of a newly chosen format.
 macro_rules! common_methods {
     ($field:ident, $usual:expr) => {
         fn name(&self) -> &'static str {
@@ -45,7 +45,7 @@ use std::path::{Path, PathBuf};
 
 macro_rules! token_formats {
     ($($module:ident::$format:ident),*) => {
-        /// All formats, in the order of a plan.
+        /// All formats, in the order in which a plan lists them.
         pub(crate) static TOKEN_FORMATS: &[&dyn TokenFormat] = &[$(&$module::$format),*];
         /// The values of `--format`.
         pub(crate) const CHOICES: &[Choice] = &[$($module::CHOICE),*];
@@ -56,7 +56,7 @@ macro_rules! token_formats {
 
 token_formats!(modalities::Modalities, nanosets::Nanosets, forager::Forager, mds::Mds, megatron::Megatron, olmo::Olmo);
 
-/// The values of `--loss-masks`: formats that have them, and all of these.
+/// The values of `--loss-masks`: the formats that have masks, and `all`.
 pub(crate) const LOSS_MASKS: &[Choice] = &[
     Choice { name: "none", help: "No loss masks" },
     Choice { name: "all", help: "Each chosen format that has them" },
@@ -64,12 +64,12 @@ pub(crate) const LOSS_MASKS: &[Choice] = &[
     forager::LOSS_MASKS,
 ];
 
-/// Returns the formats that a plan chooses, in the order in which they are made and listed.
+/// Returns the formats that a plan chooses, in the order in which they are written and listed.
 pub(crate) fn chosen(plan: &PackPlan) -> Vec<&'static dyn TokenFormat> {
     TOKEN_FORMATS.iter().copied().filter(|format| format.is_chosen(plan)).collect()
 }
 
-/// Returns the format of a plan that has only one.
+/// Returns the format of a plan; `None` unless the plan has exactly one.
 pub(crate) fn only_format(plan: &PackPlan) -> Option<&'static dyn TokenFormat> {
     match chosen(plan).as_slice() {
         [only] => Some(*only),
@@ -82,7 +82,7 @@ pub(crate) fn named(name: &str) -> Option<&'static dyn TokenFormat> {
     TOKEN_FORMATS.iter().copied().find(|format| format.name() == name)
 }
 
-/// Returns what reads a layout of token files.
+/// Returns the reader of a layout of token files.
 pub fn reader(kind: &TokenKind) -> Option<&'static dyn TokenReader> {
     TOKEN_FORMATS.iter().flat_map(|format| format.readers()).copied().find(|reader| reader.kind() == kind)
 }
@@ -92,7 +92,7 @@ pub fn names(plan: &PackPlan) -> Vec<&'static str> {
     chosen(plan).into_iter().map(TokenFormat::name).collect()
 }
 
-/// Returns the name of the output that is proposed for an input of this name, without suffix if it is one file.
+/// Returns the proposed output name for an input of this name. The name has no suffix if the output is one file.
 pub(crate) fn output_name(plan: &PackPlan, stem: &str, is_one_file: bool) -> String {
     match only_format(plan) {
         Some(format) => format.output_name(stem, is_one_file),
@@ -100,7 +100,7 @@ pub(crate) fn output_name(plan: &PackPlan, stem: &str, is_one_file: bool) -> Str
     }
 }
 
-/// Returns the paths that readers open of what a plan writes: with several formats, each has a folder of its own in the output.
+/// Returns the paths of a plan's output that readers open. If a plan has several formats, each has its own folder in the output.
 pub fn opened(plan: &PackPlan) -> Vec<PathBuf> {
     let output = files::without_slash(Path::new(&plan.output));
     let formats = chosen(plan);
@@ -112,35 +112,35 @@ pub fn opened(plan: &PackPlan) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the noun, in the singular, for what the files of a format consist of.
+/// Returns the noun, in the singular, for an item of a format's files.
 pub fn item(name: &str) -> &'static str {
     named(name).map_or("document", TokenFormat::item)
 }
 
-/// Whether readers open each file of a plan's only format by itself.
+/// Whether a plan has one format, and training reads each of its files on its own.
 pub fn has_single_files(plan: &PackPlan) -> bool {
     only_format(plan).is_some_and(TokenFormat::has_single_files)
 }
 
-/// Returns which lines the first format of a plan refuses. Before a format is chosen, those of the one that accepts most.
+/// Returns the document rules of the first format of a plan; if no format is chosen, those of the most permissive format.
 pub fn document_rules(plan: &PackPlan) -> DocumentRules {
     chosen(plan).first().map_or(DocumentRules::ORJSON, |format| format.document_rules())
 }
 
-/// Whether a format of a plan takes a token that begins documents.
+/// Whether a format of a plan supports a begin token.
 pub(crate) fn takes_begin_token(plan: &PackPlan) -> bool {
     chosen(plan).into_iter().any(TokenFormat::takes_begin_token)
 }
 
-/// What a plan needs for samples of a size.
+/// Describes the formats that have a fixed sample size, for messages.
 pub(crate) const WITH_SAMPLE_SIZE: &str = "the formats forager, without --variable, and mds";
 
-/// Returns the tokens of a sample, 0 while the question is open; `None` if no format of the plan has samples of a fixed size.
+/// Returns the number of tokens per sample, 0 if the plan does not give it; `None` if no format of the plan has a fixed sample size.
 pub(crate) fn sample_size(plan: &PackPlan) -> Option<u64> {
     chosen(plan).into_iter().find_map(|format| format.sample_size(plan))
 }
 
-/// Whether files of a plan name its inputs.
+/// Whether the names of output files of a plan contain the names of its inputs.
 pub(crate) fn names_inputs(plan: &PackPlan) -> bool {
     chosen(plan).into_iter().any(TokenFormat::names_inputs)
 }
@@ -153,17 +153,17 @@ pub(crate) fn shared_answers<T>(
     chosen(plan).into_iter().filter_map(of)
 }
 
-/// Whether a format of a plan takes a shared option.
+/// Whether a format of a plan supports a shared option.
 pub(crate) fn takes<T>(plan: &PackPlan, of: fn(&dyn TokenFormat) -> Option<SharedAnswer<T>>) -> bool {
     shared_answers(plan, of).next().is_some()
 }
 
-/// Returns the answer of a plan to a shared option.
+/// Returns the answer of a plan to a shared option, from the first format that has one.
 pub(crate) fn shared_answer<T>(plan: &PackPlan, of: fn(&dyn TokenFormat) -> Option<SharedAnswer<T>>) -> Option<T> {
     shared_answers(plan, of).find_map(|answer| (answer.get)(plan))
 }
 
-/// Sets the answer to a shared option for all formats of a plan that take it.
+/// Sets the answer to a shared option for all formats of a plan that support it.
 pub(crate) fn set_shared_answer<T: Clone>(
     plan: &mut PackPlan,
     of: fn(&dyn TokenFormat) -> Option<SharedAnswer<T>>,
@@ -182,7 +182,7 @@ pub(crate) fn end_token(plan: &PackPlan) -> EndTokenNeed {
 /// Returns the encodings of a plan, in the order of its formats.
 ///
 /// # Errors
-/// An end token is missing from the plan or the vocabulary, or does not fit into a token; no format is chosen.
+/// An end token is missing from the plan or from the vocabulary, or does not fit into the token type; or no format is chosen.
 pub(crate) fn encodings(plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<Vec<EncodingSpec>> {
     let specs: Vec<EncodingSpec> =
         chosen(plan).into_iter().map(|format| format.encoding(plan, tokenizer)).collect::<Outcome<_>>()?;
@@ -192,7 +192,7 @@ pub(crate) fn encodings(plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<Vec<E
     Ok(specs)
 }
 
-/// Returns the names of all formats for a sentence.
+/// Returns the names of all formats as an enumeration for a sentence.
 pub(crate) fn listed() -> String {
     let names: Vec<&str> = TOKEN_FORMATS.iter().map(|format| format.name()).collect();
     match names.split_last() {

@@ -1,4 +1,4 @@
-//! Assembles blocks: the spools of each format, the counts, and the journal.
+//! Assembles blocks into spools, counts them, and records them in the journal.
 
 mod findings;
 mod limit;
@@ -19,36 +19,36 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Limit of text between two records of the journal, in bytes.
+/// Maximum amount of text between two journal records, in bytes.
 pub(super) const COMMIT_BYTES: u64 = 64 << 20;
-/// Limit of time between them.
+/// Maximum time between two journal records.
 const COMMIT_EVERY: Duration = Duration::from_secs(2);
-/// Reason for documents that are lost together with a bad one.
+/// Reason for documents that are lost because of a bad document.
 const LOST_WITH_BATCH: &str = "it is lost with a bad document of its batch or an earlier one (--compat)";
 
-/// What is written for one format.
+/// The writer and the spools of one format.
 struct FormatOutput<'a> {
     writer: Box<dyn TokenWriter + 'a>,
     spools: SpoolSet<'a>,
 }
 
-/// Everything that a run has made so far.
+/// The output of a run so far: spools, counts and findings.
 pub(super) struct Assembler<'a> {
     context: &'a TaskContext,
     plan: &'a PackPlan,
     specs: &'a [EncodingSpec],
     journal: Journal,
     commit_bytes: u64,
-    /// The current pass and its specs.
+    /// The current pass.
     pass: Option<&'a Pass>,
     place: ResumePosition,
-    /// The file that is being assembled.
+    /// Index of the file that is being assembled.
     begun: Option<usize>,
-    /// In the order of the specs.
+    /// The output of each format, in the order of the specs.
     formats: Vec<FormatOutput<'a>>,
     totals: Totals,
     problems: Vec<Problem>,
-    /// Problems recorded so far, by severity.
+    /// Number of recorded problems, by severity.
     kept: BTreeMap<Severity, usize>,
     unlisted: Vec<(Severity, ProblemKind, u64)>,
     unrecorded: u64,
@@ -56,7 +56,7 @@ pub(super) struct Assembler<'a> {
     /// Findings of blocks before this position have already been reported.
     reported_before: Option<ResumePosition>,
     is_quiet: bool,
-    /// A block was begun and not finished; nothing may be recorded any more.
+    /// Whether a block was only partly appended. The journal must then not record the spools.
     is_incomplete: bool,
 }
 
@@ -65,7 +65,7 @@ fn missing_file() -> Failure {
 }
 
 impl<'a> Assembler<'a> {
-    /// Resumes from `record`. `None` if the spools do not match it.
+    /// Resumes from `record`. Returns `None` if the spools do not match the record.
     pub(super) fn new(
         context: &'a TaskContext,
         plan: &'a PackPlan,
@@ -138,7 +138,7 @@ impl<'a> Assembler<'a> {
         self.formats.iter().for_each(|format| format.spools.show_all());
     }
 
-    /// Ends a pass; the next one begins at its first file.
+    /// Ends a pass. The next pass starts at its first file.
     pub(super) fn end_pass(&mut self, pass: &Pass) -> Outcome<()> {
         for number in pass.specs() {
             let Some(FormatOutput { writer, spools }) = self.formats.get_mut(number) else { continue };
@@ -150,7 +150,7 @@ impl<'a> Assembler<'a> {
         self.commit()
     }
 
-    /// Names the outputs whose files can grow.
+    /// Sets the outputs whose files can grow.
     fn set_slots(&mut self) {
         for (number, format) in self.formats.iter_mut().enumerate() {
             let pass = self.pass.filter(|pass| pass.slots.contains_key(&number));
@@ -170,7 +170,7 @@ impl<'a> Assembler<'a> {
         let Some(input) = pass.files.get(file) else { return Err(missing_file()) };
         let specs = self.specs;
         let is_past_limit = self.is_full();
-        // Without a limit, the texts of all documents; with one, what the format with most of them keeps.
+        // Without a token limit, counts all documents; with a limit, counts those of the format that packed the most.
         let mut most = (packed.documents, packed.tokens);
         if self.plan.limit_tokens.is_some() {
             most = (0, 0);
@@ -195,7 +195,7 @@ impl<'a> Assembler<'a> {
         self.totals.documents += most.0;
         self.totals.tokens += most.1;
         self.totals.bytes += packed.text_bytes;
-        // Another pass reads the same texts for another format.
+        // Later passes read the same texts for other formats, so only the first pass counts special tokens.
         if self.place.pass == 0 && packed.special.documents > 0 {
             if self.totals.special.documents == 0 {
                 self.totals.special_file = input.path.to_string_lossy().into_owned();
@@ -222,7 +222,7 @@ impl<'a> Assembler<'a> {
         self.context.progress.add_tokens(packed.tokens);
         self.unrecorded += packed.text_bytes;
         let is_due = self.unrecorded >= self.commit_bytes || self.committed.elapsed() >= COMMIT_EVERY;
-        // The documents lost with a batch are only known at its end.
+        // The documents that are lost with a batch are known only at the end of the batch.
         let may = fed.is_last || !specs.iter().any(|spec| spec.wants_lines);
         if is_due && may {
             self.commit()?;
@@ -230,7 +230,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Appends a block to the output of its file, or its documents to those of their rows.
+    /// Appends a block to the output of its file, or its documents to the outputs of their rows.
     fn append(
         &mut self,
         number: usize,
@@ -267,7 +267,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Records the current length of the spools.
+    /// Records the current lengths of the spools in the journal.
     pub(super) fn commit(&mut self) -> Outcome<()> {
         if self.is_incomplete {
             return Ok(());
@@ -288,7 +288,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Closes all files.
+    /// Closes the open files of all spools.
     pub(super) fn rest(&mut self) -> Outcome<()> {
         self.formats.iter_mut().try_for_each(|format| format.spools.rest())
     }
@@ -316,7 +316,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Turns the spools of a format into files.
+    /// Converts the spools of a format to files.
     pub(super) fn finish(&self, number: usize, layout: &Layout, padding: Option<Padding>) -> Outcome<FinishedFormat> {
         let format = self.specs.get(number).zip(self.formats.get(number));
         let Some((spec, FormatOutput { writer, spools })) = format else { return Ok(FinishedFormat::default()) };

@@ -1,4 +1,4 @@
-//! Checks before the work that there is enough space for what a run writes, so that the disk does not become full after hours.
+//! Checks that the disk has enough space for a run before the run starts.
 
 use super::super::formats;
 use super::inputs::Inputs;
@@ -10,14 +10,14 @@ use crate::job::task::TaskContext;
 use gristmill_core::{text, Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::space::free_bytes;
 
-/// Generous ratio of text to the size of its compressed file.
+/// Assumed maximum ratio of text to compressed size.
 const MAX_COMPRESSION_RATIO: u64 = 24;
-/// Possible overestimate of a sample, as a fraction.
+/// Safety margin of an estimate from a sample, as a fraction.
 const ESTIMATE_MARGIN: f64 = 0.1;
 
 /// Fails if the output of a plan does not fit on its disk.
 ///
-/// Documents are only sampled if the disk might be too small for the worst case: every byte of the text is a token.
+/// Samples documents only if the disk may be too small for the worst case, in which every byte of the text becomes a token.
 pub(super) fn check(
     context: &TaskContext,
     plan: &PackPlan,
@@ -29,7 +29,7 @@ pub(super) fn check(
         Some(free) => free,
         None => free_bytes(&layout.output)?,
     };
-    // Files written by a stopped run are reused, or their space is freed.
+    // Files of a stopped run are either reused or deleted.
     let free = free.saturating_add(bytes_in(&layout.spools()) + bytes_in(&layout.finished()));
     let worst = max_output_bytes(plan, inputs);
     if worst <= free {
@@ -48,7 +48,7 @@ pub(super) fn check(
         .with_hint("free some space, or name an --output on another disk"))
 }
 
-/// Returns an upper bound of the space of a plan: a token and an index entry for each byte of text, all of it twice.
+/// Returns an upper bound of the disk space of a plan: twice the size of a token and an index entry for each byte of text.
 fn max_output_bytes(plan: &PackPlan, inputs: &Inputs) -> u64 {
     let most: u64 = formats::chosen(plan).into_iter().map(|format| format.max_bytes_per_text_byte(plan)).sum();
     inputs.text_bytes().saturating_mul(2 * most)

@@ -1,4 +1,4 @@
-//! Provides the blocks of the text of a pass in order, to whichever thread requests the next.
+//! Provides the blocks of a pass in order, to any thread that requests the next one.
 
 use super::inputs::{check_unchanged, Pass};
 use super::journal::ResumePosition;
@@ -14,16 +14,16 @@ use gristmill_storage::location::is_remote;
 use gristmill_storage::read::ReadFile;
 use std::path::Path;
 
-/// A block with data about its place in the file.
+/// A block and its position in the file.
 pub(super) struct BlockAndPosition {
     pub(super) piece: FileBlock,
-    /// Bytes of the file on disk since the previous block.
+    /// Number of bytes of the file on disk since the previous block.
     pub(super) consumed: u64,
-    /// Where a run resumes after this block.
+    /// The position at which a run resumes after this block.
     pub(super) next: ResumePosition,
     /// Whether it is the last block of its file.
     pub(super) is_last: bool,
-    /// Set if the file ends early.
+    /// The problem, if the file ends early.
     pub(super) damage: Option<Problem>,
 }
 
@@ -35,20 +35,20 @@ pub(super) struct PassReader<'a> {
     fields: &'a DocumentFields,
     block_bytes: usize,
     cancel: &'a Cancel,
-    /// The file that is being read, or is read next.
+    /// Index of the file that is being read, or is read next.
     file: usize,
     from: Position,
-    /// Reader of the open file, and its bytes before the next block.
+    /// Reader of the open file, and the number of its bytes before the next block.
     open: Option<(Box<dyn BlockReader + 'a>, u64)>,
-    /// Whether no more text is read: what is left of each file is one empty block.
+    /// Whether to read no more text. Each remaining file then yields one empty block.
     skips_text: bool,
 }
 
-/// Bytes that are examined after the last item of an index.
+/// Maximum number of bytes that are examined after the last entry of an index.
 const TAIL_BYTES: usize = 1 << 16;
 
 impl<'a> PassReader<'a> {
-    /// Starts at a position of this pass. `index` is the opened index of the pass.
+    /// Returns a reader that starts at a position of this pass. `index` is the opened raw index of the pass.
     pub(super) fn new(
         pass: &'a Pass,
         index: Option<&'a ReadFile>,
@@ -72,7 +72,7 @@ impl<'a> PassReader<'a> {
         }
     }
 
-    /// Returns the next block in the memory of `spare`; `None` after all files. Every file has a last block, which is empty.
+    /// Returns the next block, reusing the memory of `spare`; `None` after all files. The last block of every file is empty.
     pub(super) fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<BlockAndPosition>> {
         let Some(file) = self.pass.files.get(self.file) else { return Ok(None) };
         if self.skips_text {
@@ -118,7 +118,7 @@ impl<'a> PassReader<'a> {
         Ok(Some(fed))
     }
 
-    /// Reads no more text, because nothing more of it is packed.
+    /// Stops reading text, because no format packs more of it.
     pub(super) fn skip_text(&mut self) {
         self.skips_text = true;
     }
@@ -133,7 +133,7 @@ impl<'a> PassReader<'a> {
 
     fn open(&self, file: &TextFile) -> Outcome<(Box<dyn BlockReader + 'a>, u64)> {
         let Some(index) = self.index else {
-            // Offsets of lines, and of rows that are lines, are only known once those before are read.
+            // The offset of a line, or of a row that is a line, is known only after the preceding ones are read.
             let is_numbered = file.source.is_table() && file.source.is_divisible(file);
             let skipped = file.rows.as_ref().filter(|_| is_numbered && self.from == Position::default());
             let from = skipped.map_or(self.from, |rows| Position { line: rows.range.start, offset: 0 });
@@ -151,17 +151,18 @@ impl<'a> PassReader<'a> {
     }
 }
 
-/// Whether what is read of a file is of the version that was found, or a failure: of an object. That it is still there is checked at the end.
+/// Whether every read returns data of the version that was found or fails, which is true of objects in stores. Other files are checked for
+/// changes when they are opened and at their end.
 fn is_one_version(file: &TextFile) -> bool {
     is_remote(&file.path)
 }
 
-/// Reads a file by the items of an index.
+/// Reads a file by the entries of a raw index.
 struct SpanReader<'a> {
     text: ReadFile,
     index: &'a ReadFile,
     items: IndexReader<'a>,
-    /// Number of the next item, and the largest end of the items before it.
+    /// Number of the next entry, and the largest end of the previous entries.
     at: Position,
     consumed: u64,
     block_bytes: usize,
@@ -172,7 +173,7 @@ impl BlockReader for SpanReader<'_> {
         bytes.clear();
         let first = self.at.line;
         let mut spans = Vec::new();
-        // A span also uses memory in the list.
+        // Each span also needs memory in the list.
         while bytes.len() + spans.len() * 16 < self.block_bytes {
             let Some((start, length)) = self.items.next_item()? else { break };
             let size = usize::try_from(length).ok().filter(|size| *size <= MAX_LINE_BYTES);
@@ -216,13 +217,13 @@ impl SpanReader<'_> {
     }
 }
 
-/// Whether an index was written before its text. An index made later leaves out text on purpose.
+/// Whether an index was written before its text was last changed. A newer index omits text deliberately.
 fn is_older(index: &Path, text: &Path) -> bool {
     let time = |path: &Path| files::metadata(path).ok().map(|facts| facts.stamp.modified_ns);
     time(index).zip(time(text)).is_some_and(|(index, text)| index < text)
 }
 
-/// Reports text after the last item of an index: it was written after the index and is not packed.
+/// Reports text after the last entry of an index, which was appended after the index was written and is not packed.
 fn left_over(text: &ReadFile, end: u64) -> Outcome<Option<Problem>> {
     let left = text.len().saturating_sub(end);
     let mut behind = vec![0; usize::try_from(left).unwrap_or(TAIL_BYTES).min(TAIL_BYTES)];

@@ -1,4 +1,4 @@
-//! Findings that are only known after all texts are packed: documents that the tokenizer file truncates or pads, and special tokens in
+//! Findings that are known only after all texts are packed: documents that the tokenizer file truncates or pads, and special tokens in
 //! texts.
 
 use super::super::format::LengthChange;
@@ -9,7 +9,7 @@ use gristmill_core::text::{agree, count, count_verb, display_safe, grouped};
 use gristmill_core::{PackPlan, Problem, ProblemKind, Subject};
 use gristmill_tokenizer::Tokenizer;
 
-/// Limit of special tokens that are named.
+/// Maximum number of special tokens that a note names.
 const MAX_NAMED: usize = 3;
 
 /// Returns the problems of a format whose documents the tokenizer file truncates or pads. Truncation and padding requested by the plan
@@ -49,7 +49,7 @@ pub(super) fn length_changes(
     problems
 }
 
-/// Returns the note that texts contain special tokens.
+/// Returns a note if texts contain special tokens.
 pub(super) fn special_tokens(totals: &Totals, tokenizer: &Tokenizer) -> Option<Problem> {
     let found = &totals.special;
     if found.documents == 0 {

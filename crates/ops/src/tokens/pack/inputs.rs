@@ -1,7 +1,7 @@
-//! Which files are read, in which order, and for which formats.
+//! Determines the files that a run reads, their order, and the formats that each file is for.
 //!
-//! Every format has its own rules for finding and ordering files. Formats that agree share one pass over the text; the others read it
-//! again.
+//! Every format has its own rules for finding and ordering files. Formats with the same files share one pass over the text; others need
+//! another pass.
 
 use super::super::format::{AssignRequest, AssignedFiles, ReadingOrder, TokenFormat, TokenOutput};
 use super::super::formats;
@@ -26,13 +26,13 @@ use xxhash_rust::xxh3::xxh3_128;
 /// One pass over a list of files, for one or several formats.
 #[derive(Debug)]
 pub(super) struct Pass {
-    /// In reading order.
+    /// The files, in reading order.
     pub(super) files: Vec<TextFile>,
-    /// For each format, by the index of its spec, the output of each file; parallel to `files`.
+    /// The output of each file for each format. Keys are spec indexes; lists are parallel to `files`.
     pub(super) slots: BTreeMap<usize, Vec<usize>>,
-    /// For formats to whose outputs rows are assigned: how; their `slots` are 0.
+    /// The row assignment of each format that assigns rows instead of files; its `slots` are 0.
     pub(super) assignments: BTreeMap<usize, Arc<RowAssignment>>,
-    /// Spans of this raw index are read instead of lines.
+    /// If set, the spans of this raw index are read instead of lines.
     pub(super) index: Option<PathBuf>,
 }
 
@@ -47,13 +47,13 @@ impl Pass {
         self.slots.get(&spec)?.get(file).copied()
     }
 
-    /// Returns the outputs of a file for the format of a spec; `None` if there is no such file.
+    /// Returns the outputs of a file for the format of a spec; `None` if the file does not exist.
     pub(super) fn slots(&self, spec: usize, file: usize) -> Option<Vec<usize>> {
         let slot = self.slot(spec, file)?;
         Some(self.assignments.get(&spec).map_or_else(|| vec![slot], |deal| deal.slots(file)))
     }
 
-    /// Returns which rows of a file at least one format needs.
+    /// Returns a filter for the rows of a file that at least one format needs.
     pub(super) fn row_filter(&self, file: usize) -> RowFilter {
         let deals = if self.assignments.len() == self.slots.len() {
             self.assignments.values().cloned().collect()
@@ -68,13 +68,13 @@ impl Pass {
 #[derive(Default)]
 pub(super) struct Inputs {
     pub(super) passes: Vec<Pass>,
-    /// What each format writes, in the order of the specs.
+    /// The output of each format, in the order of the specs.
     pub(super) outputs: Vec<Box<dyn TokenOutput>>,
-    /// Files that are left out although they look like data.
+    /// Problems of files that look like data but are not read.
     pub(super) problems: Vec<Problem>,
-    /// Folders that this program itself writes to.
+    /// Folders that only this program writes.
     own: Vec<PathBuf>,
-    /// The data sets of the hub.
+    /// Snapshots of the data sets of the hub.
     pub(super) snapshots: Vec<HubSnapshot>,
 }
 
@@ -111,7 +111,7 @@ pub(super) fn find(
     Ok(inputs)
 }
 
-/// Counts the rows of files, unless only some of them are read; reports what is lost of them.
+/// Counts the rows of files of which all rows are read, and reports rows that are lost.
 fn count_rows(files: &mut [TextFile], problems: &mut Vec<Problem>, cancel: &Cancel) -> Outcome<()> {
     let mut sum = 0_u64;
     for file in files {
@@ -130,7 +130,7 @@ fn count_rows(files: &mut [TextFile], problems: &mut Vec<Problem>, cancel: &Canc
     Ok(())
 }
 
-/// Downloads the data sets of the hub that a plan reads, or lists them for a preview.
+/// Downloads the data sets of the hub that a plan reads. For a preview, only lists them.
 pub(super) fn fetch_remote(plan: &PackPlan, is_preview: bool, context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
     let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
     let rules: Vec<_> = formats::chosen(plan).into_iter().map(TokenFormat::input_rules).collect();
@@ -139,13 +139,13 @@ pub(super) fn fetch_remote(plan: &PackPlan, is_preview: bool, context: &TaskCont
     fetch(&FetchRequest { inputs: &inputs, selection, rules: &rules, byte_cost, is_preview }, context)
 }
 
-/// Returns the rows of a file that are read; `None` means all.
+/// Returns the range of rows of a file that are read; `None` if all are read.
 fn part_of(file: &TextFile) -> Option<&Range<u64>> {
     file.rows.as_ref().filter(|rows| rows.range != (0..rows.all)).map(|rows| &rows.range)
 }
 
-/// Whether reading in the order of `found` gives every output its files in its own order. `found` contains positions in the reading order,
-/// by file in the order of the format.
+/// Whether reading a pass in its order satisfies the reading order of a format. `found` has the position in the pass for each file of the
+/// format.
 fn is_order_available(order: ReadingOrder, found: &[usize], slots: &[usize]) -> bool {
     match order {
         ReadingOrder::Exact => found.is_sorted(),
@@ -187,7 +187,7 @@ impl Inputs {
         }
     }
 
-    /// Adds a format to a pass that reads the same files in a suitable order, or otherwise to a new pass.
+    /// Adds a format to a pass that reads the same files in a suitable order, or else to a new pass.
     fn add(
         &mut self,
         spec: usize,
@@ -200,7 +200,7 @@ impl Inputs {
         for pass in self.passes.iter_mut().filter(is_alike) {
             let places: HashMap<&Path, usize> =
                 pass.files.iter().enumerate().map(|(at, file)| (file.path.as_path(), at)).collect();
-            // A file that is named twice has two positions, which a table cannot represent.
+            // A file that is listed twice has two positions, but the map has only one.
             let found: Vec<usize> = files.iter().filter_map(|file| places.get(file.path.as_path()).copied()).collect();
             let has_same_rows = found
                 .iter()
@@ -224,20 +224,21 @@ impl Inputs {
         self.passes.push(Pass { files, slots: BTreeMap::from([(spec, slots)]), assignments: deals, index });
     }
 
-    /// Returns every file once.
+    /// Returns all files without duplicates.
     pub(super) fn files(&self) -> Vec<&TextFile> {
         let mut seen = BTreeSet::new();
         self.passes.iter().flat_map(|pass| &pass.files).filter(|file| seen.insert(&file.path)).collect()
     }
 
-    /// Returns every file that is read line by line, once.
+    /// Returns all files that are read by lines, without duplicates.
     pub(super) fn line_files(&self) -> Vec<&TextFile> {
         let mut seen = BTreeSet::new();
         let passes = self.passes.iter().filter(|pass| pass.index.is_none());
         passes.flat_map(|pass| &pass.files).filter(|file| seen.insert(&file.path)).collect()
     }
 
-    /// Returns the files whose beginnings are checked before a run. Reference programs skip lines that are no documents.
+    /// Returns the files whose first lines are checked before a run. If the plan follows a reference program, which skips invalid lines,
+    /// these are only the tables.
     pub(super) fn checked_files(&self, plan: &PackPlan) -> Vec<&TextFile> {
         let mut files = self.line_files();
         files.retain(|file| file.source.is_table() || !plan.follows_reference());
@@ -257,12 +258,12 @@ impl Inputs {
         self.outputs.iter().map(|output| output.slots() as u64).sum()
     }
 
-    /// Returns the bytes on disk that all passes read.
+    /// Returns the number of bytes on disk that all passes read.
     pub(super) fn bytes(&self) -> u64 {
         self.passes.iter().flat_map(|pass| &pass.files).map(|file| file.bytes).sum()
     }
 
-    /// Returns a hash of the current state of the files and of their assignment; it is the same from every folder.
+    /// Returns a hash of the state of all files and of their assignment. It does not depend on the current folder.
     pub(super) fn fingerprint(&self) -> String {
         let mut text = String::new();
         for pass in &self.passes {
@@ -286,7 +287,7 @@ impl Inputs {
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
-    /// Does the same, also for the row groups that are left out.
+    /// Like [`fingerprint`](Self::fingerprint), but also depends on the row groups that are omitted.
     pub(super) fn fingerprint_of_rows(&self) -> String {
         let damaged: Vec<_> = self.passes.iter().flat_map(|pass| &pass.files).map(|file| &file.damaged).collect();
         match damaged.iter().all(|groups| groups.is_empty()) {
@@ -295,7 +296,7 @@ impl Inputs {
         }
     }
 
-    /// Leaves out row groups that are damaged.
+    /// Omits damaged row groups.
     pub(super) fn leave_out(&mut self, damaged: &DamagedRows) {
         for file in self.passes.iter_mut().flat_map(|pass| &mut pass.files) {
             file.damaged = damaged.of(&file.path);
@@ -308,7 +309,7 @@ impl Inputs {
     }
 }
 
-/// Returns a path that does not depend on the current folder.
+/// Returns an absolute path. Addresses of the hub are returned unchanged.
 pub(super) fn absolute(path: &Path) -> PathBuf {
     if path.to_str().is_some_and(is_hub_url) {
         return path.to_owned();

@@ -1,7 +1,7 @@
-//! Progress of a run: written at boundaries of blocks, and read by a resumed run.
+//! The progress of a run: written at block boundaries, and read by a resumed run.
 //!
-//! The file and its lines have the same form as the journal of other jobs (a checksum and a JSON object; the first line identifies the
-//! plan), but its own records: each contains the changes since the previous one.
+//! The file and its lines have the format of the journals of other jobs: a checksum and a JSON object per line, of which the first
+//! identifies the plan. The records are different: each contains the changes since the previous one.
 
 use super::super::format::LengthChange;
 use super::super::spool::Mark;
@@ -17,33 +17,33 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The largest journal that is read back, in bytes.
+/// Maximum size of a journal that is read, in bytes.
 const MAX_JOURNAL_BYTES: u64 = 1 << 30;
 /// Minimum interval between syncs of the journal.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// Position from which a run resumes; blocks before it are in the spools.
+/// The position from which a run resumes. All blocks before it are in the spools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ResumePosition {
     /// Index of the pass over the text.
     pub(super) pass: usize,
     /// Index of the file in the pass.
     pub(super) file: usize,
-    /// Bytes of its uncompressed text before the position.
+    /// Number of bytes of the file's uncompressed text before the position.
     pub(super) offset: u64,
-    /// Lines before the position; with an index, items.
+    /// Number of lines before the position; with an index, number of its entries.
     pub(super) line: u64,
 }
 
-/// Counts so far.
+/// Counts of a run up to a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Totals {
     pub(super) documents: u64,
     pub(super) tokens: u64,
     pub(super) bytes: u64,
-    /// One entry per spec.
+    /// The counts for each spec.
     pub(super) targets: Vec<TargetTotals>,
-    /// Keys of the first line without the text.
+    /// Keys of the first line without a text.
     pub(super) keys: Vec<String>,
     /// Documents with special tokens in their texts.
     #[serde(default)]
@@ -53,21 +53,21 @@ pub(super) struct Totals {
     pub(super) special_file: String,
 }
 
-/// Counts of a spec: documents with text, and the tokens of their texts.
+/// Counts for a spec: documents with text, and the tokens of their texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TargetTotals {
     pub(super) documents: u64,
     pub(super) tokens: u64,
-    /// Tokens written, counted only where the plan limits them.
+    /// Number of written tokens; counted only if the plan limits the tokens.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) written: u64,
     /// Documents that are truncated.
     #[serde(default)]
     pub(super) truncated: LengthChange,
-    /// Documents that are padded while they are packed.
+    /// Documents that are padded while texts are packed.
     #[serde(default)]
     pub(super) padded: LengthChange,
-    /// Reason, whether it is by design, number of documents.
+    /// Reason, whether it is by design, and number of documents.
     pub(super) skipped: Vec<(String, bool, u64)>,
 }
 
@@ -85,11 +85,11 @@ impl TargetTotals {
     }
 }
 
-/// A record. The whole state results from applying all records in order.
+/// A record of the journal. Applying all records in order yields the complete state.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) place: ResumePosition,
-    /// Spools that grew, as `FORMAT/SPOOL`.
+    /// The marks of the spools that grew, by `FORMAT/SPOOL`.
     pub(super) marks: BTreeMap<String, Mark>,
     /// The complete totals.
     pub(super) totals: Totals,
@@ -99,7 +99,7 @@ pub(super) struct Record {
     /// Problems found since the previous record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) problems: Vec<Problem>,
-    /// Problems that are only counted, since the previous record.
+    /// Problems since the previous record that are only counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) more: Vec<(Severity, ProblemKind, u64)>,
 }
@@ -115,12 +115,12 @@ impl Record {
     }
 }
 
-/// What a run works on, in addition to its plan.
+/// The identity of the inputs of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RunInputs {
     /// Hash of the state of all inputs.
     pub(super) inputs: String,
-    /// Why the reference tokenizer is used; `None` while the fast one is used.
+    /// The reason why the reference tokenizer is used; `None` while the fast tokenizer is used.
     pub(super) reference: Option<String>,
 }
 
@@ -131,7 +131,8 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal and returns what a stopped run of this plan on these inputs recorded; without such a run, creates a new journal.
+    /// Opens the journal and returns the records of a stopped run of this plan on these inputs. Creates a new journal if there is no such
+    /// run.
     pub(super) fn open(
         fs: &dyn Fs,
         path: &Path,
@@ -141,7 +142,7 @@ impl Journal {
         let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         match read(&bytes, plan).filter(|(begin, _)| begin.inputs == inputs) {
             Some((begin, record)) => {
-                // Rewritten as one record, because a truncated line would make all later lines unreadable.
+                // Rewrites the journal as one record, because a truncated line would make all later lines unreadable.
                 let mut whole = line(&Header::of(plan))?;
                 whole.extend(line(&begin)?);
                 if let Some(record) = &record {
@@ -171,14 +172,14 @@ impl Journal {
         Ok(Self { file, synced: Instant::now() })
     }
 
-    /// Returns the bytes of text that a stopped run of this plan has done. Changes nothing.
+    /// Returns how many bytes of text a stopped run of this plan has packed. Does not change the journal.
     pub(super) fn bytes_done(path: &Path, plan: &str) -> Outcome<u64> {
         let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         let record = read(&bytes, plan).and_then(|(_, record)| record);
         Ok(record.map_or(0, |record| record.totals.bytes))
     }
 
-    /// Adds a record. It survives a kill immediately; losses in a power failure are detected by the marks.
+    /// Appends a record. It survives a kill of the process. Losses after a power failure are detected by the marks.
     pub(super) fn record(&mut self, record: &Record) -> Outcome<()> {
         self.file.write_all(&line(record)?)?;
         if self.synced.elapsed() >= SYNC_EVERY {
@@ -189,7 +190,7 @@ impl Journal {
     }
 }
 
-/// Returns the state in a journal; `None` if it belongs to another plan or format.
+/// Returns the state in a journal; `None` if the journal belongs to another plan or has another format.
 fn read(bytes: &[u8], plan: &str) -> Option<(RunInputs, Option<Record>)> {
     let mut lines = bytes.split(|byte| *byte == b'\n').map_while(checked);
     let header: Header = serde_json::from_slice(lines.next()?).ok()?;
@@ -199,7 +200,7 @@ fn read(bytes: &[u8], plan: &str) -> Option<(RunInputs, Option<Record>)> {
     let begin: RunInputs = serde_json::from_slice(lines.next()?).ok()?;
     let mut all: Option<Record> = None;
     for json in lines {
-        // A record that cannot be read makes all later ones unusable, as they only contain changes.
+        // Records only contain changes, so none can be used after an unreadable one.
         let Ok(record) = serde_json::from_slice::<Record>(json) else { break };
         match &mut all {
             Some(all) => all.merge_later(record),

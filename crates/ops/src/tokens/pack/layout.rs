@@ -24,7 +24,7 @@ impl Layout {
             return Err(refuse("no output is given"));
         }
         let given = files::absolute(&plan.output).map_err(|error| Failure::io("packing", &plan.output, &error))?;
-        // `x/..` and `.` have no name for a run folder next to them.
+        // `x/..` and `.` have no file name from which to derive the name of the run folder.
         let output = match given.file_name() {
             Some(_) => files::without_slash(&given),
             None => files::canonicalize(&given).map_err(|error| Failure::io("packing", &given, &error))?,
@@ -45,7 +45,7 @@ impl Layout {
         Ok(Self { output, run_folder: own })
     }
 
-    /// Returns the folder that contains everything that becomes visible.
+    /// Returns the folder that contains all published files.
     pub(super) fn root(&self) -> &Path {
         self.output.parent().unwrap_or(&self.output)
     }
@@ -57,7 +57,7 @@ impl Layout {
         OutputTarget { path, is_only_target: is_alone }
     }
 
-    /// Returns the places that only this program writes to, which are never input.
+    /// Returns the folders that only this program writes. They are never read as input.
     pub(super) fn own_places(&self, plan: &PackPlan) -> Vec<PathBuf> {
         let of_formats = formats::chosen(plan);
         let of_formats = of_formats.iter().flat_map(|format| format.own_places(plan, &self.place(plan, *format)));

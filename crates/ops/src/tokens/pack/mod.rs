@@ -1,8 +1,8 @@
-//! `pack` as a job: turns text into the token files of one or several frameworks, in one pass over the text.
+//! `pack` as a job: converts text to the token files of one or several frameworks, in one pass over the text.
 //!
-//! Files are read in blocks of whole lines. Threads turn blocks into the bytes of every format, which are assembled in the order of the
-//! text, so that the threads, the memory and the block size do not affect the output. The output grows in spools in the work folder, whose
-//! lengths are recorded in a journal; nothing is visible before all of it is finished.
+//! Files are read in blocks of whole lines. Threads convert blocks to the bytes of every format. The results are assembled in the order of
+//! the text, so the number of threads, the memory and the block size do not affect the output. The output grows in spools in the work
+//! folder, whose lengths are recorded in a journal. No file is published before all are finished.
 
 mod assemble;
 mod disk_space;
@@ -34,24 +34,24 @@ use gristmill_core::{Outcome, PackPlan, RunOptions};
 use gristmill_storage::fs::{Fs, RealFs};
 use std::sync::Arc;
 
-/// Starts a plan in the background. Errors in the plan are also reported at the end of the task.
+/// Starts packing in the background. Errors in the plan are also reported when the task ends.
 ///
-/// The same plan on the same output resumes a stopped run, or does nothing after a finished one.
+/// The same plan with the same output resumes a stopped run, and does nothing after a finished run.
 pub fn start(plan: PackPlan, options: RunOptions) -> Outcome<Task<PackReport>> {
     start_on(plan, options, Tuning::default(), Arc::new(RealFs))
 }
 
-/// Executes a plan on the thread of a task.
+/// Runs a plan on the thread of a task.
 pub(crate) fn run_pack(context: &TaskContext, plan: &PackPlan) -> Outcome<PackReport> {
     run::run(context, plan, Tuning::default())
 }
 
-/// Sizes that do not change the result; set by tests.
+/// Sizes that do not affect the result. Set by tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tuning {
-    /// Text in a block, in bytes.
+    /// Size of a block of text, in bytes.
     pub(crate) block_bytes: Option<usize>,
-    /// Text between two records of the journal, in bytes.
+    /// Amount of text between two journal records, in bytes.
     pub(crate) commit_bytes: Option<u64>,
     /// Assumed free space, in bytes.
     pub(crate) free_bytes: Option<u64>,

@@ -1,4 +1,4 @@
-//! The list of the files of a run and their states.
+//! Updates the list of output files that a front end shows.
 
 use super::super::spools::SpoolSet;
 use super::inputs::Inputs;
@@ -11,7 +11,7 @@ use gristmill_storage::files;
 use gristmill_storage::walk::Walk;
 use std::path::Path;
 
-/// Lists the files that a plan writes, by the spools that they are made of, and begins to upload the spools that become files unchanged.
+/// Lists the files that a plan writes, with their spools. Starts to upload the spools that become files unchanged.
 pub(super) fn expect(context: &TaskContext, layout: &Layout, inputs: &Inputs, specs: &[EncodingSpec]) {
     for (spec, output) in specs.iter().zip(&inputs.outputs) {
         for (spool, path) in output.files().into_iter().filter(|(spool, _)| !output.spool_options(spool).is_reread) {
@@ -29,7 +29,7 @@ pub(super) fn complete(board: &OutputBoard, layout: &Layout, made: &[Vec<Finishe
     board.complete(made.iter().flatten().map(|made| (layout.shown(&made.target), made.bytes)));
 }
 
-/// Records what an unsuccessful run left for the next one.
+/// Records the files that a stopped or failed run keeps for the next run.
 pub(super) fn record_leftovers(board: &OutputBoard, layout: &Layout) {
     let folder = layout.run_folder.path();
     if files::is_dir(folder) && !board.read().files.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn record_leftovers(board: &OutputBoard, layout: &Layout) {
     }
 }
 
-/// Returns the bytes of the files in a folder and its subfolders; files that cannot be read are not counted.
+/// Returns the total size of the files in a folder and its subfolders, in bytes. Ignores files that cannot be read.
 pub(super) fn bytes_in(folder: &Path) -> u64 {
     let entries = Walk::new(folder).keep_links().into_iter().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).filter(|facts| facts.is_file()).map(|facts| facts.len()).sum()

@@ -1,4 +1,4 @@
-//! Threads take blocks as they become available, and pass on their tokens in the order of the text.
+//! Packs the blocks of a pass in several threads, and assembles the results in the order of the text.
 
 use super::assemble::Assembler;
 use super::feed::{BlockAndPosition, PassReader};
@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Interval at which a thread waiting for memory checks for cancellation.
+/// Interval at which a thread that waits for memory checks for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Assumed total memory of a block as a multiple of its text, until it is known.
+/// Assumed ratio of a block's total memory to its text, until the actual memory is known.
 const MEMORY_PER_TEXT_BYTE: usize = 3;
-/// Buffers larger than this many blocks are freed.
+/// Buffers larger than this number of blocks are freed instead of reused.
 const MAX_KEPT_BLOCKS: usize = 4;
 
 /// Sizes and memory limits of a pass.
@@ -24,15 +24,15 @@ pub(super) struct Limits {
     pub(super) threads: usize,
     /// Approximate bytes of text in a block.
     pub(super) block_bytes: usize,
-    /// Limit of bytes of all blocks and their tokens; a single block is always admitted.
+    /// Memory limit for all blocks and their tokens, in bytes. A single block is always admitted.
     pub(super) memory: usize,
-    /// Limit of bytes for the words that a thread caches, beyond the first few.
+    /// Memory limit for the words that a thread caches, in bytes. The first few words are always cached.
     pub(super) words: usize,
 }
 
-/// How a pass ended.
+/// The result of a pass.
 pub(super) enum PassEnd {
-    /// Everything is in the spools.
+    /// All blocks are in the spools.
     Done,
     /// The fast tokenizer and the reference differ.
     Mismatch(Box<Mismatch>),
@@ -57,7 +57,7 @@ pub(super) fn run(
         limits,
         is_full: AtomicBool::new(false),
     };
-    // A worker that stops the others because of a mismatch uses a separate flag, because the run continues.
+    // A worker that detects a mismatch stops the others with a separate flag, because the run itself continues.
     let stop = Cancel::default();
     let workers: Vec<usize> = (0..limits.threads.max(1)).collect();
     let is_fast = tokenizer.is_fast();
@@ -74,7 +74,7 @@ pub(super) fn run(
             pipeline.pack_blocks(&mut packer, cancel, &stop)
         })
     };
-    // The tokenizers are compared while texts are packed; the pass ends when both are done.
+    // The tokenizers are compared while texts are packed. The pass ends when both have finished.
     run_both(&mut verify_against_reference, &mut pack);
     let waiting = pipeline.line.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (waiting.mismatch, result) {
@@ -85,18 +85,18 @@ pub(super) fn run(
 }
 
 struct Pipeline<'a, 'b> {
-    /// Source of blocks, and the number of the next one.
+    /// The reader of blocks, and the number of the next block.
     reader: Mutex<(PassReader<'a>, u64)>,
     flow: Mutex<Flow>,
     line: Mutex<ReorderBuffer<'a, 'b>>,
     moved: Condvar,
     limits: Limits,
-    /// Whether every format has as many tokens as the plan allows.
+    /// Whether every format has reached the token limit of the plan.
     is_full: AtomicBool,
 }
 
 struct Flow {
-    /// Bytes of blocks that were begun and not assembled.
+    /// Memory of blocks that are read but not assembled yet, in bytes.
     in_flight: usize,
     spares: Vec<(Vec<u8>, PackedPiece)>,
 }
@@ -106,7 +106,7 @@ struct ReorderBuffer<'a, 'b> {
     next: u64,
     waiting: BTreeMap<u64, (BlockAndPosition, PackedPiece, usize)>,
     mismatch: Option<Box<Mismatch>>,
-    /// A block was only assembled in part; no further block may follow.
+    /// Whether a block was only partly assembled. No further block may then be assembled.
     has_failed: bool,
 }
 
@@ -147,14 +147,14 @@ impl Pipeline<'_, '_> {
         }
     }
 
-    /// Ends the pass, as the packed tokens may be wrong.
+    /// Ends the pass, because packed tokens may be wrong.
     fn differs(&self, mismatch: Mismatch) -> Failure {
         locked(&self.line).mismatch.get_or_insert(Box::new(mismatch));
         Failure::cancelled()
     }
 
-    /// Waits until there is memory for another block. Every block in flight is being worked on or waits for one that is, so there is always
-    /// progress.
+    /// Waits until there is memory for another block. Cannot deadlock: every block that holds memory is being packed, or waits for one that
+    /// is.
     fn wait_for_slot(&self, wanted: usize, cancel: &Cancel, stop: &Cancel) -> Outcome<(Vec<u8>, PackedPiece)> {
         let mut flow = locked(&self.flow);
         while flow.in_flight > 0 && flow.in_flight.saturating_add(wanted) > self.limits.memory {
@@ -176,7 +176,7 @@ impl Pipeline<'_, '_> {
         self.moved.notify_all();
     }
 
-    /// Stores a block, and assembles all blocks whose predecessors are done.
+    /// Stores a packed block, and assembles all blocks whose predecessors are assembled.
     fn submit_block(&self, number: u64, fed: BlockAndPosition, packed: PackedPiece, taken: usize) -> Outcome<()> {
         let mut line = locked(&self.line);
         line.waiting.insert(number, (fed, packed, taken));

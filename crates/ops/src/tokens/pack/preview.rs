@@ -1,4 +1,4 @@
-//! Estimates what a plan would make, from documents spread over the inputs.
+//! Estimates the output of a plan from a sample of documents.
 
 use super::super::formats;
 use super::inputs::{fetch_remote, find, Inputs, Pass};
@@ -26,17 +26,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Limit of the time spent on them.
+/// Maximum time for encoding the sample.
 const MAX_PREVIEW_TIME: Duration = Duration::from_millis(1_200);
 
-/// Estimates the result of `plan`. Reads and encodes some documents of the inputs; writes nothing.
+/// Estimates the result of `plan` by reading and encoding some documents of the inputs. Writes nothing.
 ///
-/// A plan that must not run returns a preview with a refusal among its problems. Fails if no preview is possible.
+/// If the plan must not run, the preview has a refusal among its problems. Fails if no preview is possible.
 pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<PackPreview> {
     preview_of(plan, Vec::new(), options, cancel)
 }
 
-/// Like [`preview`], as a job, which reads a data set of the hub at one commit.
+/// Like [`preview`], but as a job that reads data sets of the hub at a fixed commit.
 pub(crate) fn run_preview(context: &TaskContext, plan: &PackPlan) -> Outcome<PackPreview> {
     let snapshots = fetch_remote(plan, true, context)?;
     let mut preview = preview_of(plan, snapshots, &context.options, &context.cancel)?;
@@ -45,7 +45,7 @@ pub(crate) fn run_preview(context: &TaskContext, plan: &PackPlan) -> Outcome<Pac
     Ok(preview)
 }
 
-/// Like [`preview`], with the data sets of the hub that the plan reads.
+/// Like [`preview`], with the snapshots of the hub data sets that the plan reads.
 pub(super) fn preview_of(
     plan: &PackPlan,
     snapshots: Vec<HubSnapshot>,
@@ -128,26 +128,26 @@ fn input_file(file: &TextFile) -> InputFile {
     InputFile { name: file.name.clone(), bytes: file.bytes, packing: file.source.title(file) }
 }
 
-/// Returns the space for the output, plus the same again for what is sorted.
+/// Returns the disk space for the output and for the temporary files of the last stage.
 fn needed(inputs: &Inputs, targets: &[TargetPreview]) -> u64 {
     let targets = targets.iter().zip(&inputs.outputs);
     targets.map(|(target, output)| target.bytes + output.scratch_bytes(target.bytes, target.documents)).sum()
 }
 
-/// Results of a spec in the sample.
+/// Counts of the sample for one spec.
 #[derive(Clone, Debug, Default)]
 struct Row {
     documents: u64,
     tokens: u64,
     mask: u64,
     skipped: Vec<Skipped>,
-    /// Bytes of text in the sample, and in total.
+    /// Number of bytes of text in the sample, and in all inputs.
     sampled_bytes: u64,
     text: u64,
 }
 
 impl Row {
-    /// Scales a figure of the sample to the whole text.
+    /// Scales a number from the sample to the whole text.
     fn scaled(&self, figure: u64) -> u64 {
         if self.sampled_bytes == 0 {
             return 0;
@@ -172,7 +172,7 @@ impl Row {
     }
 }
 
-/// Totals of the sample: bytes on disk, and tokens in them.
+/// Totals of sampled data: bytes on disk, and their tokens.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReadTotals {
     on_disk: u64,
@@ -186,26 +186,26 @@ impl ReadTotals {
     }
 }
 
-/// Detects long lines in a file. Its first line is always examined. If only that one contained a document, places in which no line begins
-/// are assumed to be inside lines without documents.
+/// Detects files of long lines. The first line of a file is always sampled. If only that line contained a document, sampled places in which
+/// no line starts are assumed to be inside lines without documents.
 #[derive(Debug, Default)]
 struct LongLineDetector {
     has_documents: bool,
-    /// Bytes of such places.
+    /// Number of bytes of places in which no line starts.
     without_line: u64,
 }
 
 struct Sampling {
     sample: PackSample,
-    /// Totals of each file, and of all files.
+    /// Totals of each sampled file, and of all of them.
     file_totals: HashMap<PathBuf, ReadTotals>,
     examined: ReadTotals,
     took: Duration,
     rows: Vec<Row>,
-    /// Approximate text of all passes, in bytes.
+    /// Approximate size of the text of all passes, in bytes.
     text_bytes: f64,
     keys: Vec<String>,
-    /// Unusable lines: place of the first one, kind, reason, number.
+    /// Unusable lines, by reason: place of the first line, kind of problem, reason, number of lines.
     left_out: Vec<(Subject, ProblemKind, &'static str, u64)>,
 }
 
@@ -223,7 +223,7 @@ impl Sampling {
         }
     }
 
-    /// Counts what no format takes although the reference programs would.
+    /// Counts documents that every format omits although the reference programs would not.
     fn leave_out(&mut self, input: &TextFile, packed: &PackedPiece) {
         for finding in packed.findings.iter().filter(|finding| !finding.is_by_design) {
             match self.left_out.iter_mut().find(|known| (known.1, known.2) == (finding.kind, finding.reason)) {
@@ -237,7 +237,7 @@ impl Sampling {
         }
     }
 
-    /// Returns what the run would report line by line.
+    /// Returns one problem for each reason why a run would omit documents.
     fn left_out(&self) -> impl Iterator<Item = Problem> + '_ {
         self.left_out.iter().map(|(subject, kind, reason, lines)| {
             let unit = self.sample.unit();
@@ -275,14 +275,15 @@ impl Sampling {
             let clock = Instant::now();
             packer.run(&piece, &mut packed)?;
             self.took += clock.elapsed();
-            // The run would detect a mismatch at once and switch to the reference.
+            // A run would detect a mismatch immediately and switch to the reference tokenizer.
             packed.mismatch = None;
             let long = long.entry(file).or_default();
             long.has_documents |= packed.documents > 0;
             let mut bytes = packed.text_bytes;
             let mut on_disk = on_disk;
             if packed.documents == 0 {
-                // A line that is longer than the place and contains no document counts only for this place; it also covers others.
+                // A line that exceeds the sampled place and has no document counts only for this place, because it extends over other
+                // places.
                 (on_disk, bytes) = (on_disk.min(unit.end - unit.start), bytes.min(unit.end - unit.start));
             }
             if bytes == 0 && input.source.is_divisible(input) {
@@ -311,7 +312,7 @@ impl Sampling {
             seen_on_disk += without_line;
             seen += without_line;
             self.sample.bytes += without_line;
-            // The result does not apply to files that were not examined.
+            // Files that were not sampled are not affected.
             if let Some(file) = pass.files.get(file) {
                 self.file_totals.entry(file.path.clone()).or_default().add(without_line, 0);
             }
@@ -327,18 +328,18 @@ impl Sampling {
         Ok(())
     }
 
-    /// Returns the approximate tokens of a file, from its own sample or otherwise from all files.
+    /// Returns the approximate number of tokens of a file, from its own sample or else from all samples.
     fn expected(&self, file: &TextFile) -> u64 {
         let ReadTotals { on_disk, tokens } = self.file_totals.get(&file.path).copied().unwrap_or(self.examined);
         share(tokens, file.bytes_read(), on_disk)
     }
 
-    /// Scales a figure of the sample to a text of this many bytes.
+    /// Scales a number from the sample to a text of this size.
     fn scaled(&self, figure: u64, text: u64) -> u64 {
         (figure as f64 * text as f64 / self.sample.bytes.max(1) as f64).round() as u64
     }
 
-    /// Returns the bytes of text per second and thread.
+    /// Returns the number of bytes of text that one thread packs per second.
     fn rate(&self) -> f64 {
         self.sample.bytes as f64 / self.took.as_secs_f64().max(1e-6)
     }

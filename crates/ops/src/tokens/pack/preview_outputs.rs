@@ -1,4 +1,4 @@
-//! The files that a plan would write, and their sizes.
+//! Estimates the files that a plan would write, and their sizes.
 
 use super::inputs::Inputs;
 use crate::job::report::OutputFile;
@@ -7,11 +7,11 @@ use gristmill_data::source::documents::TextFile;
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
-/// Limit of rows in a list.
+/// Maximum number of rows in a list.
 pub(super) const MAX_LISTED: usize = 1_000;
 
-/// Returns the files that are written. Those with tokens have a share of the bytes that are not in others: the share of their input in all
-/// expected tokens. Those of one output have the same input and equal shares.
+/// Returns the files that a plan would write. The size of each token file is its share of all bytes outside of tables: its output's share
+/// of all expected tokens, divided equally among the files of the output.
 pub(super) fn outputs(estimate: FileEstimate, tokens: &[u64], bytes: u64) -> Vec<OutputFile> {
     let all: u64 = tokens.iter().sum();
     let tables: u64 = estimate.tables.iter().map(|(_, bytes)| bytes).sum();
@@ -24,7 +24,7 @@ pub(super) fn outputs(estimate: FileEstimate, tokens: &[u64], bytes: u64) -> Vec
     files.chain(estimate.tables).take(MAX_LISTED).map(file).collect()
 }
 
-/// Returns the tokens of each output of a spec, in the order of the outputs, from the expected tokens of each of its input files.
+/// Returns the expected tokens of each output of a spec. `of` returns the expected tokens of an input file.
 pub(super) fn expected(number: usize, inputs: &Inputs, of: &dyn Fn(&TextFile) -> u64) -> Vec<u64> {
     let mut tokens = vec![0; inputs.outputs.get(number).map_or(0, |output| output.slots())];
     for pass in &inputs.passes {

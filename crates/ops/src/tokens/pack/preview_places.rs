@@ -1,15 +1,15 @@
-//! The parts of the inputs that a preview reads.
+//! Chooses the parts of the inputs that a preview reads.
 
 use super::inputs::Pass;
 use gristmill_data::source::jsonl::Unit;
 
-/// Bytes of text read at a place.
+/// Number of bytes of text that are read at a place.
 const BYTES_PER_PLACE: u64 = 128 << 10;
 /// Number of places in a pass.
 const PLACES_PER_PASS: u64 = 24;
 
-/// Returns the places of a pass: the files that contain evenly spread bytes and, for plain files, those bytes, with the first moved to the
-/// beginning of the file. Returns everything if it is not more than that.
+/// Returns evenly spaced places of a pass. A place in a file that can be divided is a range of bytes, otherwise the whole file. The first
+/// place is at the beginning of its file. A pass that is not larger than all places is returned as a whole.
 pub(super) fn places(pass: &Pass, total: u64) -> Vec<(usize, Unit)> {
     let mut places = Vec::new();
     if total <= PLACES_PER_PASS * BYTES_PER_PLACE {

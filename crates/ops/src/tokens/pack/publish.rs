@@ -1,4 +1,4 @@
-//! Publishes all files in one publication.
+//! Publishes all output files of a run as one set.
 
 use super::super::format::SideFile;
 use super::inputs::Inputs;
@@ -12,7 +12,7 @@ use gristmill_core::{Outcome, PackPlan};
 use gristmill_storage::publish::Publication;
 use std::path::Path;
 
-/// Everything that is published together.
+/// All files that are published together.
 pub(super) struct Outputs<'a> {
     /// Files of each format, in the order of the targets in the report.
     pub(super) finished_files: &'a [Vec<FinishedFile>],
@@ -20,7 +20,7 @@ pub(super) struct Outputs<'a> {
     pub(super) plan_hash: &'a str,
 }
 
-/// Stages all files and publishes them. Fills the outputs of the report.
+/// Stages and publishes all files. Sets the outputs of the report.
 pub(super) fn publish(
     context: &TaskContext,
     plan: &PackPlan,
@@ -45,7 +45,7 @@ fn stage(
     folders: &mut Folders<'_>,
 ) -> Outcome<()> {
     let (fs, mode) = (&*context.fs, folders.file_mode);
-    // Two more files: the report and the plan.
+    // The two additional files are the report and the plan.
     let expected = outputs.finished_files.iter().map(Vec::len).sum::<usize>() + outputs.side_files.len() + 2;
     let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?;
     let mut publication = publication.counting(&context.progress, expected as u64);

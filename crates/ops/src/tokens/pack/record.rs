@@ -1,4 +1,4 @@
-//! The record that a finished pack leaves, and how the next run uses it.
+//! The record of a finished pack job, and how a later run uses it.
 
 use super::super::formats;
 use super::inputs::{absolute, Inputs};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) use crate::job::record::Decision;
 
-/// The part of `report.json` that later runs read. Its hash covers the plan and the tokenizer.
+/// The part of `report.json` that later runs read. Its hash covers the plan and the tokenizer file.
 pub(super) type Recorded = record::Recorded<PackPlan>;
 
 impl RecordedPlan for PackPlan {
@@ -31,8 +31,8 @@ impl RecordedPlan for PackPlan {
     }
 }
 
-/// Returns the plan with paths that do not depend on the current folder, so that plans can be compared and a stopped run can be resumed
-/// from any folder. The names of tokenizer and inputs in files stay as given.
+/// Returns the plan with absolute paths, so that plans can be compared and a stopped run can be resumed from any folder. Output files still
+/// contain the original names of the tokenizer and the inputs.
 pub fn with_absolute_paths(plan: &PackPlan) -> PackPlan {
     let mut plan = plan.clone();
     let mut tokenizer = plan.tokenizer.clone();
@@ -60,14 +60,14 @@ pub fn with_absolute_paths(plan: &PackPlan) -> PackPlan {
     plan
 }
 
-/// Keeps the names of inputs whose paths became absolute, if a format of the plan names them.
+/// Records the given names of inputs whose paths became absolute, if output files of the plan contain these names.
 pub(crate) fn keep_input_names(given: &[String], plan: &mut PackPlan) {
     if plan.input_names.is_empty() && plan.inputs != given && formats::names_inputs(plan) {
         plan.input_names = given.to_vec();
     }
 }
 
-/// Makes a path absolute. A path without an absolute name in UTF-8, and the address of a data set, stay as given.
+/// Makes a path absolute. Addresses, and paths whose absolute form is not valid UTF-8, remain unchanged.
 fn make_absolute(path: &mut String) {
     if is_hub_url(path) {
         return;
@@ -81,7 +81,7 @@ fn make_absolute(path: &mut String) {
 impl Recorded {
     pub(super) fn inputs_of(inputs: &Inputs) -> Vec<RecordedInput> {
         let record = |file: &TextFile| match inputs.address(file) {
-            // Its commit identifies the content, wherever the cache is.
+            // The commit in the address identifies the content, wherever the cache is.
             Some(address) => {
                 let stamp = FileStamp { bytes: file.bytes, ..FileStamp::default() };
                 RecordedInput { path: address.into(), stamp }
@@ -92,7 +92,7 @@ impl Recorded {
     }
 }
 
-/// Decides whether a plan may run on its output, and whether it has already run.
+/// Decides whether a plan may run with its output, and whether it has already run.
 pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inputs) -> Outcome<Decision> {
     if inputs.passes.is_empty() {
         return Ok(Decision::Nothing);
@@ -107,11 +107,11 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
         if let Some(why) = recorded.other_plan(plan) {
             return refuse(why, "--force-overwrite replaces it; or name another output");
         }
-        // The hash of a record with paths relative to another folder cannot be compared.
+        // The hash of a record with relative paths cannot be compared, because they may refer to another folder.
         if recorded.plan_hash != hash && with_absolute_paths(&recorded.plan) == recorded.plan {
             return refuse("the tokenizer file changed since it was made".into(), "--force-overwrite makes it again");
         }
-        // Ranks that were left to other runs may be processed here.
+        // This run may process other ranks than the recorded one, with other inputs.
         if !records_progress(plan) {
             if let Some(why) = recorded.other_input(&Recorded::inputs_of(inputs)) {
                 return refuse(why, "--force-overwrite makes it again");
@@ -126,7 +126,7 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
     let is_foreign = |path: &Path| is_taken(path) && !recorded.iter().any(|known| known.has(path));
     match inputs.outputs.iter().find_map(|output| output.occupied(&is_foreign)) {
         Some(path) => {
-            // A store that does not answer may have something there.
+            // An unreachable store may contain the output, so its error is returned.
             files::try_is_taken(&path)?;
             let why = format!("{} exists already", display_safe(&path.to_string_lossy()));
             refuse(why, "--force-overwrite replaces it; or name another output")
@@ -135,7 +135,7 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
     }
 }
 
-/// Returns the paths whose files would be in the way of the outputs.
+/// Returns the paths at which existing files would conflict with the outputs.
 fn output_paths(inputs: &Inputs) -> Vec<PathBuf> {
     let paths = RefCell::default();
     let collect = |path: &Path| {
@@ -146,7 +146,7 @@ fn output_paths(inputs: &Inputs) -> Vec<PathBuf> {
     paths.into_inner()
 }
 
-/// Whether the output itself records what is done.
+/// Whether the output itself records which inputs are finished.
 pub(super) fn records_progress(plan: &PackPlan) -> bool {
     formats::only_format(plan).is_some_and(|format| format.records_progress(plan))
 }

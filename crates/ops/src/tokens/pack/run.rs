@@ -1,4 +1,4 @@
-//! The course of one `pack`, from opening to publication.
+//! Runs `pack`, from opening the inputs to publication.
 
 use super::super::formats;
 use super::assemble::{Assembler, COMMIT_BYTES};
@@ -34,16 +34,16 @@ use gristmill_storage::read::open_read;
 use gristmill_storage::read_ahead::read_ahead;
 use gristmill_tokenizer::Tokenizer;
 
-/// Text in a block, in bytes, unless memory is limited.
+/// Size of a block of text in bytes, unless the memory is limited.
 const BLOCK_BYTES: u64 = 512 << 10;
-/// Minimum text in a block, in bytes.
+/// Minimum size of a block of text, in bytes.
 const MIN_BLOCK_BYTES: u64 = 64 << 10;
-/// Memory of blocks per thread, in bytes; more would only accumulate after a slow block.
+/// Maximum memory for blocks per thread, in bytes. More memory would only fill up with blocks that wait for a slow one.
 const MAX_QUEUED_BYTES: u64 = 32 << 20;
-/// Permission bits of missing folders above the output.
+/// Permission bits of created parent folders of the output.
 const FOLDER_MODE: u32 = 0o755;
 
-/// Everything that is decided before the text is read.
+/// The decisions that are made before text is read.
 struct Job<'a> {
     context: &'a TaskContext,
     plan: &'a PackPlan,
@@ -55,7 +55,7 @@ struct Job<'a> {
     tuning: Tuning,
 }
 
-/// Executes a plan. An error leaves existing output unchanged.
+/// Runs a plan. An error does not change existing output.
 pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Outcome<PackReport> {
     context.phase_of(Phase::Open, "file", "looking for text");
     let mut job = Job::open(context, plan, tuning)?;
@@ -71,7 +71,7 @@ pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Out
     }
     let result = job.locked();
     job.layout.run_folder.remove_if_empty(&*context.fs);
-    // The run folder of a run without results is empty once its work is removed.
+    // The run folder is empty if there is no result and the work folder was removed.
     let _ = context.fs.raw_rmdir(job.layout.run_folder.path());
     if result.is_err() {
         outputs::record_leftovers(&context.outputs, &job.layout);
@@ -103,7 +103,7 @@ impl<'a> Job<'a> {
         Ok(Self { context, plan, tokenizer, specs, layout, inputs, hash, tuning })
     }
 
-    /// Refuses files that do not contain lines of JSON, and reports empty ones and row groups that are left out.
+    /// Refuses files that do not contain lines of JSON, and reports empty files and omitted row groups.
     fn check_layouts(&mut self) -> Outcome<()> {
         let context = self.context;
         let (files, fields) = (self.inputs.checked_files(self.plan), fields_of(self.plan, &self.specs));
@@ -113,7 +113,7 @@ impl<'a> Job<'a> {
         notes.into_iter().chain(damaged.problems).try_for_each(|problem| context.problems.report(problem))
     }
 
-    /// Removes files of a run that was killed after publication. Errors are logged and not reported.
+    /// Removes work files of a run that was killed after publication. Logs errors instead of reporting them.
     fn clear_finished(&self) {
         let (fs, own) = (&*self.context.fs, &self.layout.run_folder);
         if !files::exists(own.journal()) && !files::exists(own.work_folder()) {
@@ -127,10 +127,10 @@ impl<'a> Job<'a> {
 
     fn locked(&mut self) -> Outcome<PackReport> {
         let (context, fs) = (self.context, &*self.context.fs);
-        // Another run may have finished in the meantime.
+        // Another run may have finished before this run acquired the lock.
         let look = || files::fetch_listing(&self.layout.output);
         let lock = DatasetLock::acquire_and_check(fs, &self.layout.run_folder, context.options.break_lock, &look)?;
-        // Staged files that were never moved are hard links to spools.
+        // Staged files that were not moved yet are hard links to spools.
         recover_publish(fs, self.layout.root(), &self.layout.run_folder)?;
         if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {
             self.layout.run_folder.remove_work(fs)?;
@@ -144,7 +144,7 @@ impl<'a> Job<'a> {
         if let Err(failure) = &result {
             self.inputs.outputs.iter().for_each(|output| output.record_failure(context, failure));
         }
-        // A run refused because of its data cannot be resumed, and a finished one needs nothing more.
+        // A run that was refused because of its data cannot be resumed, and a finished run does not need its work files.
         let is_over = match &result {
             Ok(_) => true,
             Err(failure) => matches!(failure.class, ExitClass::Data | ExitClass::Usage),
@@ -205,7 +205,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Opens the journal and returns what a stopped run has done.
+    /// Opens the journal and returns the recorded state of a stopped run.
     fn journal(&self) -> Outcome<(Journal, RunInputs, Option<Record>)> {
         let (context, fs) = (self.context, &*self.context.fs);
         let path = self.layout.run_folder.journal();
@@ -270,7 +270,7 @@ impl<'a> Job<'a> {
                 Ok(PassEnd::Done) => assembler.end_pass(pass)?,
                 Ok(mismatch) => return Ok(mismatch),
                 Err(failure) => {
-                    // Complete blocks need not be done again.
+                    // Records the complete blocks, so that the next run does not repeat them.
                     let _ = assembler.rest().and_then(|()| assembler.commit());
                     return Err(failure);
                 }
@@ -286,12 +286,12 @@ impl<'a> Job<'a> {
         Forecast::new(bytes as f64 * cost::BYTE_PACKED, self.finishing() + cost::publishing(self.inputs.output_count()))
     }
 
-    /// Returns the seconds for finishing the files, assuming as many bytes of tokens as of text.
+    /// Returns the expected time of the last stage in seconds, assuming as many bytes of tokens as of text.
     fn finishing(&self) -> f64 {
         cost::reading(self.inputs.output_count(), 0) + cost::copying(self.inputs.bytes())
     }
 
-    /// Returns the bytes on disk before a position.
+    /// Returns the number of bytes on disk before a position.
     fn done_before(&self, pass: usize, file: usize, offset: u64) -> u64 {
         let passes = self.inputs.passes.iter().take(pass).flat_map(|pass| &pass.files);
         let files = self.inputs.passes.get(pass).map_or(&[][..], |pass| pass.files.get(..file).unwrap_or_default());
@@ -325,7 +325,7 @@ impl<'a> Job<'a> {
             made.push(finished.files);
             side_files.extend(finished.side_files);
             let before = totals.targets.get(number).cloned().unwrap_or_default();
-            // Either while documents are packed or when their files are finished.
+            // A format pads documents either while they are packed or in the last stage.
             let padded = if finished.padded.documents > 0 { finished.padded } else { before.padded };
             for problem in finished.problems {
                 context.problems.report(problem)?;
@@ -345,7 +345,7 @@ impl<'a> Job<'a> {
         context.stage(Phase::Publish, "file", forecast, "making the result visible");
         context.cancel.check()?;
         context.uploads.send_rest();
-        // What the output replaces is found out meanwhile.
+        // Lists the existing files of the output while waiting for the lock check.
         files::fetch_listing_during(&self.layout.output, || lock.check("packing"))?;
         context.uploads.stop();
         report.problems = context.problems.to_vec();
@@ -359,7 +359,7 @@ impl<'a> Job<'a> {
         Ok(report)
     }
 
-    /// Refuses a run without documents: there is no text, or the field is wrong.
+    /// Refuses a run in which no document was found because there is no text or the text field is wrong.
     fn refuse_nothing_but_bad(&self, totals: &Totals) -> Outcome<()> {
         if totals.documents > 0 {
             return Ok(());
@@ -391,7 +391,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Returns the report of a run that has nothing to do, after reporting again what the previous run found.
+    /// Returns the report of a run that has nothing to do, and reports the findings of the previous run again.
     fn nothing(&self) -> Outcome<PackReport> {
         let inputs = Recorded::inputs_of(&self.inputs);
         report_earlier::<PackPlan>(
@@ -432,7 +432,7 @@ impl<'a> Job<'a> {
         debug_assert_eq!(self.specs.len(), formats::chosen(plan).len());
         PackReport {
             files: self.inputs.files().len() as u64,
-            // Text read for two formats is counted for both.
+            // Text that two formats read is counted for both of them.
             documents: totals.targets.iter().map(|target| target.documents).max().unwrap_or(0),
             tokens: totals.targets.iter().map(|target| target.tokens).max().unwrap_or(0),
             bytes: totals.bytes,
@@ -447,16 +447,17 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Whether a result without documents is accepted, which every format must do.
+/// Whether all formats of a plan accept a result without documents.
 fn may_be_empty(plan: &PackPlan) -> bool {
     formats::chosen(plan).into_iter().all(|format| format.may_be_empty(plan))
 }
 
-/// Hint for a run without any text.
+/// Hint for a run without text.
 pub(super) const NO_TEXT_HINT: &str =
     "name files that have documents; loaders fail at the first sample of an empty set";
 
-/// Returns where and why a run without lines is refused; `None` if an empty result is allowed. None is where the documents of a file are lost.
+/// Returns the subject and the reason if a run without lines must be refused; `None` if an empty result is accepted. It is refused if a
+/// file has lost documents.
 pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs, has_losses: bool) -> Option<(Subject, String)> {
     let files = inputs.line_files();
     let first = files.first().filter(|_| !plan.follows_reference() && (has_losses || !may_be_empty(plan)))?;
@@ -472,7 +473,7 @@ pub(super) fn wants_some(plan: &PackPlan) -> bool {
     plan.limit_tokens.is_some() || formats::chosen(plan).into_iter().any(|format| format.takes_some(plan))
 }
 
-/// Finishes an earlier publication that was interrupted.
+/// Recovers from an interrupted publication of an earlier run.
 fn recover(context: &TaskContext, layout: &Layout) -> Outcome<()> {
     let fs: &dyn Fs = &*context.fs;
     let Some(done) = recover_at_start(fs, layout.root(), &layout.run_folder)? else { return Ok(()) };

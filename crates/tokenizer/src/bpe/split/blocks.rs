@@ -1,48 +1,48 @@
-//! Finds where words begin, for 64 bytes of a text at once: branches that depend on letters cannot be predicted, and bit operations need
-//! none.
+//! Finds the starts of words in 64 bytes of a text at once. Branches that depend on letters cannot be predicted, so bit operations are used
+//! instead.
 
 use super::super::classes::{Classes, LETTER, NUMBER, SPACE};
 use wide::u8x16;
 
-/// Bytes of a block.
+/// Number of bytes of a block.
 pub(super) const BLOCK: usize = 64;
 
-/// Places of a block for which it is decided whether a word begins there: after the first, where one does, and far enough from the end that
-/// all bytes that decide are in the block.
+/// Positions of a block for which it is decided whether a word starts there. Excludes the first, which is always a start, and those at the
+/// end whose context is not in the block.
 pub(super) const DECIDED_PLACES: u64 = (1 << (BLOCK - 3)) - 2;
 
-/// A bit for each byte of a block, the first lowest; all bytes of a character are in the class of the character.
+/// Bit masks with one bit per byte of a block, the first byte lowest. All bytes of a character have the class of the character.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) letters: u64,
     pub(super) numbers: u64,
-    /// Spaces of one byte.
+    /// Single-byte spaces.
     pub(super) spaces: u64,
-    /// The blank.
+    /// The space character.
     pub(super) blanks: u64,
     /// Line ends.
     pub(super) lines: u64,
     /// Apostrophes.
     pub(super) quotes: u64,
-    /// Bytes after the first of their character.
+    /// Continuation bytes.
     pub(super) further: u64,
-    /// Spaces and numbers of several bytes.
+    /// Multi-byte spaces and numbers.
     pub(super) wide_spaces: u64,
     pub(super) wide_numbers: u64,
 }
 
-/// Ranges of first bytes of characters of two and of three bytes that are always letters: those of Latin, Cyrillic, Chinese and Korean.
+/// Ranges of first bytes of two-byte and three-byte characters that are always letters: Latin, Cyrillic, Chinese and Korean.
 const TWO: [(u8, u8); 2] = [(0xc4, 0xca), (0xd0, 0xd1)];
 const THREE: [(u8, u8); 2] = [(0xe5, 0xe9), (0xeb, 0xec)];
 
-/// Returns which bytes are in this range, in the highest bit of each.
+/// Sets the highest bit of each byte that is in this range.
 #[inline]
 fn is_among(part: u8x16, (from, last): (u8, u8)) -> u8x16 {
     let beyond = part - u8x16::splat(from);
     beyond.simd_eq(beyond.min(u8x16::splat(last - from)))
 }
 
-/// Returns the bytes of characters that are letters by their first byte.
+/// Returns the bytes of characters whose first byte implies a letter.
 #[inline]
 fn letters_of(bytes: &[u8; BLOCK]) -> u64 {
     let (mut two, mut three) = (0, 0);
@@ -56,7 +56,7 @@ fn letters_of(bytes: &[u8; BLOCK]) -> u64 {
 }
 
 impl Block {
-    /// Classifies the bytes from this place on, where a character begins; `None` where the text has fewer than [`BLOCK`] left.
+    /// Classifies the bytes at this offset, where a character starts. Returns `None` if fewer than [`BLOCK`] bytes remain.
     #[inline]
     pub(super) fn new(classes: &Classes, text: &[u8], at: usize) -> Option<Self> {
         let bytes: &[u8; BLOCK] = text.get(at..at + BLOCK)?.try_into().ok()?;
@@ -95,42 +95,42 @@ impl Block {
         Some(block)
     }
 
-    /// Returns the bytes that are neither letter nor number nor space.
+    /// Returns the bytes that are neither letters nor numbers nor spaces.
     #[inline]
     pub(super) fn others(&self) -> u64 {
         !(self.letters | self.numbers | self.spaces | self.wide_spaces | self.wide_numbers)
     }
 
-    /// Returns the bits below the lowest of these.
+    /// Returns the bits below the lowest set bit.
     #[inline]
     pub(super) fn bits_below(bits: u64) -> u64 {
         (bits & bits.wrapping_neg()).wrapping_sub(1)
     }
 
-    /// Returns the runs of `all`, each from the first of these bytes in it on.
+    /// Returns the part of each run of `all` from the first bit of `from` in it.
     #[inline]
     pub(super) fn filled(from: u64, all: u64) -> u64 {
         (from.wrapping_add(all) ^ all) & all
     }
 
-    /// Returns the bits below the lowest of `wide`, except those after the first of a run of `spaces` that extends up to there or to the
-    /// end of the block.
+    /// Returns the bits below the lowest bit of `wide`, except those after the first of a run of `spaces` that extends to this bit or to
+    /// the end of the block.
     #[inline]
     pub(super) fn decided_bits(spaces: u64, wide: u64) -> u64 {
         let count = wide.trailing_zeros();
-        // Bits from `count` on are shifted out; none is used where the count is 0.
+        // Bits from `count` are shifted out; if the count is 0, no bit is used.
         let run = (spaces << (64 - count.max(1))).leading_ones();
         let decided_count = count - run.min(count) + u32::from(run > 0);
         u64::MAX.checked_shr(64 - decided_count).unwrap_or_default()
     }
 
-    /// Returns the first and the last byte of each run of these bytes: the places where blanks between words begin a word.
+    /// Returns the first and the last byte of each run of spaces, where a word may start.
     #[inline]
     pub(super) fn ends(spaces: u64) -> u64 {
         spaces & !(spaces << 1 & spaces >> 1)
     }
 
-    /// Separates contractions from what follows them: `length` returns the bytes of one at a place of the text, 0 where there is none.
+    /// Splits contractions from the text after them. `length` returns the length of a contraction at an offset of the text, or 0.
     #[inline]
     pub(super) fn contract(&self, starts: u64, at: usize, length: impl Fn(usize) -> usize) -> u64 {
         let mut quotes = self.quotes & (starts | 1) & (DECIDED_PLACES | 1);

@@ -1,10 +1,10 @@
-//! The pattern of GPT-4o, whose words begin with capitals or small letters and continue with small ones.
+//! The pattern of GPT-4o, in which words start with capital or small letters and continue with small letters.
 
 use super::super::classes::{Classes, END, LETTER, LOWER, NUMBER, SPACE, UPPER};
 use super::numbers::{digits, line_ends, lines_or_spaces};
 use super::{contractions, Scan};
 
-/// Splits as GPT-4o does.
+/// Splits text into words with the pattern of GPT-4o.
 pub(in super::super) struct Gpt4oSplitter(pub(in super::super) &'static Classes);
 
 impl Scan for Gpt4oSplitter {
@@ -17,7 +17,7 @@ impl Scan for Gpt4oSplitter {
         }
         let first = text.get(at).copied();
         let is_line_end = matches!(first, Some(b'\n' | b'\r'));
-        // For each of its two kinds of word the pattern first tries one character in front of the word, then none.
+        // For each of its two kinds of words, the pattern first tries one character before the word, then none.
         let has_front = class & LETTER == 0 && !is_line_end;
         let fronts = [has_front.then_some(at + length), Some(at)];
         for front in fronts.into_iter().flatten() {
@@ -44,8 +44,8 @@ impl Scan for Gpt4oSplitter {
     }
 }
 
-/// Returns the end of a match of `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` at this place, if there is one. The first
-/// part gives back characters that are in both classes; the last of these is the second part.
+/// Returns the end of a match of `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` at this offset; `None` if there is no match.
+/// The first part backtracks over characters that are in both classes; the last of them matches the second part.
 #[inline]
 fn small(classes: &Classes, text: &[u8], at: usize) -> Option<usize> {
     let (mut end, mut both) = (at, None);
@@ -60,7 +60,8 @@ fn small(classes: &Classes, text: &[u8], at: usize) -> Option<usize> {
         }
     }
     let lower_end = classes.run(text, end, LOWER);
-    // Small letters after all that the first part can take; otherwise the second part is the last character that it can give back.
+    // If small letters follow the longest match of the first part, they are the second part; otherwise it is the last character to which
+    // the first part can backtrack.
     if lower_end > end {
         Some(lower_end)
     } else {
@@ -68,7 +69,7 @@ fn small(classes: &Classes, text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Returns the end of a contraction at this place, or the place if there is none.
+/// Returns the end of a contraction at this offset, or the offset if there is none.
 #[inline]
 fn contracted(text: &[u8], at: usize) -> usize {
     if text.get(at) == Some(&b'\'') {

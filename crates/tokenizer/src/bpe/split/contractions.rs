@@ -1,6 +1,6 @@
 //! The endings of English words after an apostrophe.
 
-/// Returns the bytes of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` at this place, where the apostrophe is; 0 where there is none.
+/// Returns the length in bytes of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` at the offset of an apostrophe; 0 if there is none.
 #[inline]
 pub(super) fn small(text: &[u8], at: usize) -> usize {
     match text.get(at + 1).copied() {
@@ -11,7 +11,7 @@ pub(super) fn small(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Like [`small`], in letters of any case. The long s counts as an `s`.
+/// Like [`small`], ignoring case. The long s counts as an `s`.
 #[inline]
 pub(super) fn any_case(text: &[u8], at: usize) -> usize {
     let is = |offset: usize, letter: u8| text.get(at + offset).is_some_and(|byte| byte.eq_ignore_ascii_case(&letter));

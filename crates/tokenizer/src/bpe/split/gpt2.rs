@@ -1,10 +1,10 @@
-//! `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+//! The pattern of GPT-2: `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
 use super::super::classes::{Classes, END, LETTER, NUMBER, SPACE};
 use super::blocks::{Block, DECIDED_PLACES};
 use super::{contractions, spaces, without_last, Scan};
 
-/// Splits as GPT-2 does.
+/// Splits text into words with the pattern of GPT-2.
 pub(in super::super) struct Gpt2(pub(in super::super) &'static Classes);
 
 impl Scan for Gpt2 {
@@ -39,11 +39,11 @@ impl Scan for Gpt2 {
         let Some(block) = Block::new(self.0, text, at) else { return 0 };
         let Block { letters, spaces, blanks, .. } = block;
         let (numbers, others) = (block.numbers | block.wide_numbers, block.others());
-        // Places where no word begins: those that continue a run of their class, and those after a blank.
+        // Positions at which no word starts: those that continue a run of their class, and those after a space character.
         let goes_on = letters & letters << 1 | numbers & numbers << 1 | others & others << 1 | blanks << 1;
         let starts = !spaces & !goes_on | Block::ends(spaces | block.wide_spaces);
         let starts = block.contract(starts, at, |place| contractions::small(text, place));
-        // Where wide spaces occur, words are found one by one.
+        // From the first multi-byte space on, words are found one by one.
         starts & DECIDED_PLACES & Block::bits_below(block.wide_spaces)
     }
 }

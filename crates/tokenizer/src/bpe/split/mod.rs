@@ -1,6 +1,6 @@
-//! The ways in which texts are split into words before pairs are joined, for the patterns that most tokenizers use.
+//! Splits texts into words before merging, for the patterns that most tokenizers use.
 //!
-//! Each scanner finds what its pattern finds; a pattern is identified by its exact text.
+//! Each scanner finds the same words as its pattern. A pattern is recognized by its exact text.
 
 mod blocks;
 mod capitals;
@@ -16,24 +16,24 @@ pub(super) use capitals::Gpt4oSplitter;
 pub(super) use gpt2::Gpt2;
 pub(super) use numbers::Numbers;
 
-/// Longest run of spaces, in bytes, that is split: with longer ones the engine of the reference's patterns may exceed its backtracking
-/// limit, or come near it.
+/// Longest run of spaces that is split, in bytes. For longer runs, the regex engine of the reference may exceed its backtracking limit.
 const MAX_SPACE_BYTES: usize = 1 << 18;
 
-/// Finds words.
+/// Finds the words of a text.
 pub(super) trait Scan {
-    /// Returns the end of the word that begins at this place, before the end of the text; the place itself where the end is not known.
+    /// Returns the end of the word at this offset, which is before the end of the text. Returns the offset itself if the end cannot be
+    /// determined.
     fn end(&self, text: &[u8], at: usize) -> usize;
 
-    /// Returns where words begin in the [`Block`](blocks::Block) that begins with the word at this place: some of the first after it, a bit
-    /// for each byte; 0 where they have to be found one by one.
+    /// Returns the starts of words in the [`Block`](blocks::Block) at the offset of a word: one bit per byte, for some of the words after
+    /// the first. Returns 0 if words must be found one by one.
     #[inline]
     fn starts(&self, _text: &[u8], _at: usize) -> u64 {
         0
     }
 }
 
-/// A way of splitting that finds the end of each word separately.
+/// A scanner that finds the end of each word separately.
 pub(super) struct WordEndFinder<F>(pub(super) F);
 
 impl<F: Fn(&[u8], usize) -> usize> Scan for WordEndFinder<F> {
@@ -43,19 +43,19 @@ impl<F: Fn(&[u8], usize) -> usize> Scan for WordEndFinder<F> {
     }
 }
 
-/// A way of splitting.
+/// The known patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// The pattern of GPT-2.
     Gpt2,
-    /// Numbers of at most this many digits, line ends apart: that of GPT-4 and Llama 3 with three, of Qwen 2 with one.
+    /// Words have at most this many digits, and line ends are separate words: GPT-4 and Llama 3 with three digits, Qwen 2 with one.
     Numbers(usize),
-    /// Words begin with capitals: that of GPT-4o.
+    /// The pattern of GPT-4o, in which words may start with capital letters.
     Gpt4o,
 }
 
 impl Style {
-    /// Returns the style of this pattern, if it is known.
+    /// Returns the style for a pattern; `None` if the pattern is unknown.
     pub(super) fn of(pattern: &str) -> Option<Self> {
         PATTERNS.iter().find(|(known, _)| *known == pattern).map(|(_, style)| *style)
     }
@@ -82,7 +82,7 @@ pub(super) const PATTERNS: &[(&str, Style)] = &[
     ),
 ];
 
-/// Returns where a run of spaces from `at` ends, and where its last character begins.
+/// Returns the end of the run of spaces at `at`, and the start of its last character.
 #[inline]
 fn spaces(classes: &Classes, text: &[u8], at: usize) -> (usize, usize) {
     let (mut end, mut last) = (at, at);
@@ -96,8 +96,8 @@ fn spaces(classes: &Classes, text: &[u8], at: usize) -> (usize, usize) {
     }
 }
 
-/// Applies `\s+(?!\S)|\s+` to the run of spaces that [`spaces`] found: all of it at the end of the text, otherwise without its last
-/// character, which belongs to the next word, unless it is the only one.
+/// Returns the end of a match of `\s+(?!\S)|\s+` in a run of spaces found by [`spaces`]. At the end of the text this is the whole run;
+/// otherwise the run without its last character, which belongs to the next word, unless it is the only character.
 #[inline]
 fn without_last(text: &[u8], at: usize, (end, last): (usize, usize)) -> usize {
     if end - at > MAX_SPACE_BYTES {

@@ -1,10 +1,12 @@
+//! The pattern of GPT-4 and Llama 3; that of Qwen 2 has single digits:
+//!
 //! `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
 use super::super::classes::{Classes, LETTER, NUMBER, SPACE};
 use super::blocks::{Block, DECIDED_PLACES};
 use super::{contractions, spaces, without_last, Scan};
 
-/// Splits as GPT-4 and Llama 3 do with three digits, as Qwen 2 does with one.
+/// Splits text into words with the pattern of GPT-4 and Llama 3 (three digits) or of Qwen 2 (one digit).
 pub(in super::super) struct Numbers {
     pub(in super::super) classes: &'static Classes,
     /// Maximum number of digits of a word.
@@ -50,18 +52,18 @@ impl Scan for Numbers {
         let Some(block) = Block::new(self.classes, text, at) else { return 0 };
         let Block { letters, numbers, blanks, lines, .. } = block;
         let others = block.others();
-        // Line ends directly after other characters belong to these.
+        // Line ends directly after other characters belong to the same word as these.
         let taken = Block::filled(others << 1 & lines, lines);
         let spaces = block.spaces & !taken;
         let (lines, flat) = (lines & !taken, spaces & !lines);
-        // A single character between a word and letters belongs to the letters: the first of each run of other characters, all of its
-        // bytes; and the last space of a run that is no line end.
+        // A single character between a word and letters belongs to the letters: the first character of each run of other characters, with
+        // all of its bytes; and the last space of a run unless it is a line end.
         let first = others & !(others << 1 | blanks << 1);
         let mut front = first;
         for _ in 1..4 {
             front |= front << 1 & others & block.further;
         }
-        // A run of spaces up to its last line end is one word; of the rest all but the last space is one.
+        // A run of spaces up to its last line end is one word. The spaces after it, except for the last one, are another word.
         let mut inner = 0;
         let mut more = flat & lines >> 1;
         while more != 0 {
@@ -83,7 +85,7 @@ impl Scan for Numbers {
     }
 }
 
-/// Returns the end of the number that continues at this place, its first digit being before it.
+/// Returns the end of the number that continues at this offset after its first digit.
 #[inline]
 pub(super) fn digits(classes: &Classes, text: &[u8], mut at: usize, most: usize) -> usize {
     for _ in 1..most {
@@ -105,7 +107,7 @@ pub(super) fn line_ends(text: &[u8], mut at: usize, of: &[u8]) -> usize {
     at
 }
 
-/// Returns the end of a match of `\s*[\r\n]+|\s+(?!\S)|\s+`: a run of spaces up to its last line end, where it has one.
+/// Returns the end of a match of `\s*[\r\n]+|\s+(?!\S)|\s+`. A run of spaces with line ends matches up to the last line end.
 #[inline]
 pub(super) fn lines_or_spaces(classes: &Classes, text: &[u8], at: usize) -> usize {
     let found = spaces(classes, text, at);

@@ -4,7 +4,7 @@ use super::super::classes::Classes;
 use super::*;
 use crate::tests::RandomNumbers;
 
-/// All kinds of text that a pattern distinguishes, and their possible neighbours.
+/// Kinds of text that the patterns distinguish, including the characters next to which a pattern behaves differently.
 const PIECES: [&str; 48] = [
     " ",
     " ",
@@ -75,7 +75,7 @@ fn compare(scan: &impl Scan, text: &str) {
 fn words_of_a_block_end_where_they_do_one_by_one() {
     let (classes, mut dice) = (Classes::get(), RandomNumbers(11));
     for round in 0..40_000 {
-        // Few kinds of pieces in some rounds, many in others.
+        // Some rounds use few kinds of pieces, others many.
         let (first, kinds) = (dice.roll(PIECES.len()), 2 + round % 38);
         let mut text = String::new();
         for _ in 0..40 + dice.roll(100) {

@@ -1,5 +1,5 @@
-//! Annotations of COCO: an object with `images` and `annotations`, which becomes a row for each image. Images and annotations are brought
-//! together by sorting on disk.
+//! Reads COCO annotations: an object with `images` and `annotations`, from which each image becomes a row. Joins images and annotations by
+//! sorting on disk.
 
 use super::value::{RowReader, Value};
 use crate::shard::record::{RecordSorter, SpoolContext};
@@ -14,28 +14,28 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 const ACTIVITY: &str = "reading the annotations";
-/// Bytes read at a time.
+/// Number of bytes that are read at a time.
 const READ_BYTES: usize = 256 << 10;
-/// Field of the rows that are made with the image, whose fields are columns, too.
+/// Name of the field with the image in the resulting rows. Fields of the image are columns, too.
 pub(super) const IMAGE: &str = "image";
-/// Text of these rows before the image, and between it and its annotations.
+/// Text of a resulting row before the image, and between the image and its annotations.
 const BEFORE_IMAGE: &[u8] = b"{\"image\": ";
 const AFTER_IMAGE: &[u8] = b", \"annotations\": [";
-/// Path of the image's file in these rows.
+/// Path of the file name of the image in the resulting rows.
 pub(super) const MEDIA_COLUMN: &str = "image.file_name";
 
-/// The arrays of the object.
+/// One of the two arrays of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Array {
     Images,
     Annotations,
 }
 
-/// Calls `each` with the number of each image and its row, `{"image": …, "annotations": […]}`, in the order of the file. Returns `false`, and
-/// calls nothing, if the file is no such object.
+/// Calls `each` with the number of each image and its row, `{"image": …, "annotations": […]}`, in the order of the file. Returns `false`
+/// without calling it if the file is not such an object.
 ///
 /// # Errors
-/// The file cannot be read, or ends too early.
+/// The file cannot be read or is truncated.
 pub(super) fn each_row(
     file: &TextFile,
     context: &SourceContext<'_>,
@@ -46,7 +46,7 @@ pub(super) fn each_row(
     Ok(true)
 }
 
-/// Returns the image of a row that [`each_row`] made, of which the end may be missing; `None` of other rows.
+/// Returns the image of a row created by [`each_row`], which may be truncated; `None` for other rows.
 pub(in crate::shard) fn image_of(row: &[u8]) -> Option<Map<String, Json>> {
     let rest = row.strip_prefix(BEFORE_IMAGE)?;
     let mut values = Deserializer::from_slice(rest).into_iter();
@@ -54,7 +54,7 @@ pub(in crate::shard) fn image_of(row: &[u8]) -> Option<Map<String, Json>> {
     rest.get(values.byte_offset()..)?.starts_with(AFTER_IMAGE).then_some(image)
 }
 
-/// Elements of both arrays in a spool, with the ids of their images: which array, number, offset and length.
+/// Elements of both arrays in a spool, and records sorted by image id: array, number, offset and length of an element.
 struct SpooledElements<'a> {
     spool: PathBuf,
     ids: RecordSorter<'a, 4>,
@@ -91,7 +91,7 @@ impl<'a> SpooledElements<'a> {
             }
         }
         let spool = context.scratch.join(elements.finish()?.name);
-        // Lines may have fields of these names.
+        // JSON lines may have fields with these names.
         let has_images = counts[0] == 0 || without_id[0] < counts[0];
         let is_cut = scanner.has_images && !scanner.is_over;
         if scanner.is_other() || !scanner.has_both() && !is_cut || !has_images {
@@ -148,7 +148,7 @@ impl<'a> SpooledElements<'a> {
         context.fs.remove_file(&path)
     }
 
-    /// Sorts everything by the number of its image: first the image, then its annotations.
+    /// Sorts all elements by the number of their image: first the image, then its annotations.
     fn by_image(self, file: &TextFile, context: &SourceContext<'_>) -> Outcome<RecordSorter<'a, 4>> {
         let mut rows = RecordSorter::new(self.ids.context(), "coco-rows");
         let mut current: Option<(Vec<u8>, u64)> = None;
@@ -190,7 +190,7 @@ fn append(spool: &ReadFile, start: u64, bytes: u64, row: &mut Vec<u8>) -> Outcom
     spool.read_exact_at(space, start).map_err(|error| Failure::io("reading the spool", spool.path(), &error))
 }
 
-/// Returns what identifies the image of an element.
+/// Returns the id of the image to which an element belongs.
 fn id_of(element: &[u8], array: Array) -> Option<Vec<u8>> {
     let column = match array {
         Array::Images => "id",
@@ -213,26 +213,26 @@ fn report_without_id(file: &TextFile, context: &SourceContext<'_>, counts: [u64;
     found.filter(|(number, _)| *number > 0).try_for_each(report)
 }
 
-/// Finds the elements of both arrays, byte by byte.
+/// Finds the elements of both arrays, one byte at a time.
 #[derive(Debug, Default)]
 struct Scanner {
     depth: u64,
     is_in_string: bool,
     is_escaped: bool,
-    /// The last string of the outermost object.
+    /// The last string in the outermost object.
     key: Vec<u8>,
     array: Option<Array>,
     element: Vec<u8>,
     has_images: bool,
     has_annotations: bool,
-    /// Whether the object has ended.
+    /// Whether the outermost object has ended.
     is_over: bool,
-    /// Whether the text is something else.
+    /// Whether the text is not such an object.
     is_other: bool,
 }
 
 impl Scanner {
-    /// Whether the text is no object, has something after it, or a longer element than is held in memory.
+    /// Whether the text is not an object, continues after it, or has an element that is too large for memory.
     fn is_other(&self) -> bool {
         self.is_other || self.element.len() > MAX_LINE_BYTES
     }
@@ -241,7 +241,7 @@ impl Scanner {
         self.has_images && self.has_annotations
     }
 
-    /// Takes a byte; returns the array of which `element` is an element that ended with it.
+    /// Processes a byte. If it ends an element, returns the array of the element in `element`.
     fn push(&mut self, byte: u8) -> Option<Array> {
         if self.is_in_string {
             self.in_string(byte);
@@ -315,13 +315,13 @@ impl Scanner {
         ended
     }
 
-    /// Returns the array if there is an element.
+    /// Returns the current array if `element` is not blank.
     fn ended(&mut self) -> Option<Array> {
         self.array.filter(|_| !self.element.trim_ascii().is_empty())
     }
 }
 
-/// Whether a byte is one of a byte-order mark.
+/// Whether a byte occurs in a byte-order mark.
 fn is_mark(byte: u8) -> bool {
     [0xef, 0xbb, 0xbf].contains(&byte)
 }

@@ -1,20 +1,20 @@
-//! Names of the parts that columns become, by the plan.
+//! Names of the parts that the plan makes from columns.
 
 use crate::shard::source::keys::extension;
 use gristmill_core::shard_plan::{Column, RowColumns};
 use gristmill_core::{Failure, Outcome, Subject};
 use memchr::memmem::find;
 
-/// Replaced by the extension of a file in names of parts.
+/// Placeholder in part names for the extension of a file.
 pub(in crate::shard) const EXTENSION: &str = "{ext}";
-/// Name of the part of a text column without a name.
+/// Default name of the part made from a text column.
 const TEXT_PART: &str = "txt";
-/// Name of the part of the row itself.
+/// Name of the part with the row itself.
 pub(super) const JSON_PART: &str = "json";
-/// Extension of media without one.
+/// Default extension of media.
 const NO_EXTENSION: &str = "bin";
 
-/// What columns become in a sample.
+/// The parts that columns become.
 #[derive(Clone, Debug)]
 pub(super) struct PartLayout {
     pub(super) media: Vec<Column>,
@@ -23,10 +23,10 @@ pub(super) struct PartLayout {
 }
 
 impl PartLayout {
-    /// Returns the layout of a plan. `default_media` is the column of media where the plan names none.
+    /// Returns the layout of a plan. `default_media` is the media column if the plan names none.
     ///
     /// # Errors
-    /// Two columns give the same part, or the name of one cannot be a part.
+    /// Two columns become the same part, or a name is not a valid part name.
     pub(super) fn of(columns: &RowColumns, default_media: Option<&str>) -> Outcome<Self> {
         let default = default_media.map(|name| Column { name: name.to_owned(), part: None });
         let media = match columns.media.is_empty() {
@@ -63,7 +63,7 @@ impl PartLayout {
         }
     }
 
-    /// Returns the name of the part of a medium. `number` is its place in a list.
+    /// Returns the part name of a medium. `number` is its index in a list.
     pub(super) fn media_part(&self, column: &Column, path: &[u8], number: Option<usize>) -> String {
         let extension = extension(path).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or(NO_EXTENSION);
         let count = number.map_or(String::new(), |number| number.to_string());
@@ -81,7 +81,7 @@ impl PartLayout {
     }
 }
 
-/// Returns the name of the part of a text column.
+/// Returns the part name of a text column.
 pub(super) fn text_part(column: &Column) -> &str {
     column.part.as_deref().unwrap_or(TEXT_PART)
 }
@@ -92,7 +92,7 @@ pub(super) fn refuse(column: &str, why: String) -> Failure {
     failure.with_hint("give the part another name: COLUMN:PART")
 }
 
-/// Returns the extension of a medium by its first bytes.
+/// Detects the extension of a medium from its first bytes.
 pub(super) fn extension_of_bytes(bytes: &[u8]) -> Option<&'static str> {
     let at = |offset: usize, magic: &[u8]| bytes.get(offset..).is_some_and(|rest| rest.starts_with(magic));
     let is_riff = |kind: &[u8]| at(0, b"RIFF") && at(8, kind);

@@ -1,4 +1,4 @@
-//! Where the media of rows are: files below a folder, or parts of a prepared data set.
+//! Locates the media of rows: files below a folder, or parts of a prepared data set.
 
 use super::sample::{Draft, DraftPart};
 use crate::engine::browse::shard_named;
@@ -24,41 +24,41 @@ use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "looking for media";
 
-/// A medium that does not exist.
+/// A medium that was not found, with the reason.
 #[derive(Debug)]
 pub(super) struct MissingMedium {
     path: PathBuf,
     why: String,
 }
 
-/// What paths of media are relative to.
+/// The base of the paths of media.
 pub(super) enum MediaRoot {
-    /// A folder.
+    /// A folder, to which paths are relative.
     Folder(PathBuf),
-    /// A prepared data set, whose parts have names `KEY.PART`.
+    /// A prepared data set, in which paths are `KEY.PART`.
     Prepared(Box<PreparedMedia>),
 }
 
-/// The tables of a data set with media.
+/// The index of a prepared data set with media.
 pub(super) struct PreparedMedia {
     root: PathBuf,
     tables: Tables,
     /// Names of the shards, in the order of the index.
     shards: Vec<String>,
-    /// Those that a part was found in.
+    /// Shards in which a part was found.
     files: HashMap<u32, SourceFile>,
-    /// The shard that was read last.
+    /// The most recently read shard.
     open: Option<(u32, ReadFile)>,
 }
 
-/// Size and place of a medium.
+/// Size and location of a medium, or the reason why it was not found.
 pub(super) type FoundMedium = Result<(u64, Origin), MissingMedium>;
 
 impl MediaRoot {
-    /// Opens a folder, or a prepared data set.
+    /// Opens a folder or a prepared data set.
     ///
     /// # Errors
-    /// It is not there, or no folder; or its index cannot be read.
+    /// The path does not exist or is not a folder, or its index cannot be read.
     pub(super) fn open(root: &Path) -> Outcome<Self> {
         let info = metadata(root).map_err(|error| Failure::io(ACTIVITY, root, &error))?;
         if !info.is_dir() {
@@ -76,10 +76,10 @@ impl MediaRoot {
         })))
     }
 
-    /// Returns size and place of each medium.
+    /// Returns the size and location of each medium.
     ///
     /// # Errors
-    /// A store or an index cannot be asked.
+    /// A store or an index cannot be queried.
     pub(super) fn find(&mut self, paths: &[&Path], sink: &mut dyn SampleSink) -> Outcome<Vec<FoundMedium>> {
         match self {
             Self::Folder(root) => find_files(root, paths),
@@ -149,7 +149,7 @@ impl PreparedMedia {
 }
 
 impl PreparedMedia {
-    /// Fails if the header before a part is not that of the part: the shard has changed since it was indexed.
+    /// Fails if the header before a part is not the header of this part, which means that the shard has changed since it was indexed.
     fn check_header(&mut self, shard: u32, name: &[u8], size: u64, offset: u64) -> Outcome<()> {
         let path = self.root.join(self.shards.get(shard as usize).map_or("", String::as_str));
         let known = self.open.as_ref().filter(|(known, _)| *known == shard);
@@ -169,7 +169,7 @@ impl PreparedMedia {
 }
 
 impl Draft {
-    /// Returns the paths of its media.
+    /// Returns the paths of the row's media.
     pub(super) fn media(&self) -> impl Iterator<Item = &Path> {
         self.parts.iter().filter_map(|part| match part {
             DraftPart::Medium { path, .. } => Some(path.as_path()),
@@ -177,7 +177,7 @@ impl Draft {
         })
     }
 
-    /// Returns the bytes of its parts that are in memory.
+    /// Returns the total size of the parts in memory, in bytes.
     pub(super) fn made_bytes(&self) -> u64 {
         let bytes = self.parts.iter().map(|part| match part {
             DraftPart::Ready(Part { origin: Origin::Bytes(bytes), .. }) => bytes.len() as u64,
@@ -187,7 +187,7 @@ impl Draft {
     }
 }
 
-/// Reports a medium that is not there. Returns whether its row is left out.
+/// Reports a medium that does not exist. Returns whether its row is omitted.
 ///
 /// # Errors
 /// The plan has `--missing fail`.
@@ -204,7 +204,7 @@ pub(super) fn report_missing(context: &SourceContext<'_>, missing: &MissingMediu
     Ok(policy == Missing::Skip)
 }
 
-/// Returns a row in which the values of these columns are null.
+/// Returns the row with null as the value of these columns.
 pub(super) fn without_values(line: &[u8], columns: &[String]) -> Vec<u8> {
     let mut fields = Fields::any();
     if fields.read(line).is_err() {

@@ -1,4 +1,4 @@
-//! Rows as samples: JSONL, arrays of JSON, annotations of COCO, CSV, TSV, Parquet and Arrow. See docs/formats/webdataset.md.
+//! Lists rows as samples: JSONL, JSON arrays, COCO annotations, CSV, TSV, Parquet and Arrow. See docs/formats/webdataset.md.
 
 mod coco;
 mod layout;
@@ -33,21 +33,21 @@ use value::RowReader;
 const ACTIVITY: &str = "reading the rows";
 /// Size of the blocks of rows that are read, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Number of rows whose media are looked for at once.
+/// Number of rows whose media are located together.
 const ROWS_AT_ONCE: usize = 1_024;
-/// Bytes of made parts that are held at most.
+/// Maximum size of parts held in memory, in bytes.
 const MAX_BUFFERED_BYTES: u64 = 16 << 20;
 /// The UTF-8 byte-order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// Ends of names of files that may be annotations.
+/// Suffixes of files that may contain annotations.
 const JSON_SUFFIXES: [&str; 3] = [".json", ".json.gz", ".json.zst"];
 
-/// Lists the samples of the rows in a file, or in the files of a folder, in their order.
+/// Lists the samples of the rows of a file, or of the files of a folder, in order.
 ///
 /// # Errors
-/// A file cannot be read, there is none, a column is missing everywhere, or two columns give the same part.
+/// A file cannot be read, the folder has no file of rows, no row has a column of the plan, or two columns become the same part.
 pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
-    // Without a column, splits are those of the files.
+    // Without a split column, files of a folder may be splits.
     let has_column = context.plan.rows.split.is_some();
     if !has_column && !is_dir(input) {
         refuse_split(input, context.plan)?;
@@ -84,7 +84,7 @@ fn all_fields() -> DocumentFields {
     DocumentFields { text: TextField::Jq(String::new()), others: OtherFields::Verbatim }
 }
 
-/// What a row is called in its file, and its number there.
+/// The noun for a row of the file, and its number.
 #[derive(Clone, Copy)]
 struct RowPlace {
     item: &'static str,
@@ -94,20 +94,20 @@ struct RowPlace {
 /// Reads the rows of one file.
 struct Rows<'a> {
     file: &'a TextFile,
-    /// Its path, for messages.
+    /// Path of the file, for messages.
     name: Arc<str>,
     context: &'a SourceContext<'a>,
     sink: &'a mut dyn SampleSink,
     maker: SampleMaker<'a>,
     media: MediaRoot,
     reader: RowReader,
-    /// The file in the sink, where rows are stretches of it.
+    /// The number of the file in the sink, if rows are byte ranges of the file.
     source: Option<SourceFile>,
-    /// Number of the next row; blank lines are not counted.
+    /// Number of the next row. Blank lines are not counted.
     number: u64,
-    /// Columns of the plan that no row has had.
+    /// Columns of the plan that no row had so far.
     unseen: Vec<String>,
-    /// Rows whose media are not looked for yet.
+    /// Rows whose media have not been located yet.
     waiting: Vec<(Draft, RowPlace)>,
     buffered_bytes: u64,
 }
@@ -211,7 +211,7 @@ impl<'a> Rows<'a> {
         blocks.damage()?.map_or(Ok(()), |damage| context.handles.problems.report(damage))
     }
 
-    /// Takes a line, which begins at `start` of the file.
+    /// Adds a line at offset `start` of the file.
     fn line(&mut self, line: &[u8], start: u64, place: RowPlace) -> Outcome<()> {
         let text = if start == 0 { line.strip_prefix(MARK).unwrap_or(line) } else { line };
         let text = text.trim_ascii();
@@ -253,7 +253,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Returns the part of the row itself.
+    /// Returns the part with the row itself.
     fn json(&self, line: &[u8], origin: Option<Origin>) -> Part {
         let name = JSON_PART.as_bytes().to_vec();
         let made = match origin {
@@ -265,7 +265,7 @@ impl<'a> Rows<'a> {
         Part { name, bytes: made.len() as u64, origin: Origin::Bytes(made) }
     }
 
-    /// Looks for the media of the waiting rows, and passes the samples on.
+    /// Locates the media of the waiting rows, and passes their samples to the sink.
     fn pass_on(&mut self) -> Outcome<()> {
         let waiting = std::mem::take(&mut self.waiting);
         self.buffered_bytes = 0;
@@ -332,7 +332,7 @@ impl<'a> Rows<'a> {
         self.context.handles.problems.report(problem.with_hint(hint))
     }
 
-    /// Fails if no row has had one of the columns.
+    /// Fails if no row has one of the columns.
     fn check_columns(&self, first: u64) -> Outcome<()> {
         let Some(column) = self.unseen.first().filter(|_| self.number > first) else { return Ok(()) };
         let failure = Failure::usage(ACTIVITY, format!("no row has the column '{}'", display_safe(column)));
@@ -340,7 +340,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Returns the columns of media of a file whose values are bytes.
+/// Returns the media columns of a file that have binary values.
 fn binary_media(file: &TextFile, rows: &RowColumns) -> Outcome<Vec<String>> {
     let Some(format) = file.source.table().filter(|_| !file.source.is_compressible()) else { return Ok(Vec::new()) };
     let columns = format.open(&file.path)?.summary().columns;

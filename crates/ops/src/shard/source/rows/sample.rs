@@ -1,4 +1,4 @@
-//! A row as a sample: its key, its split, and its parts, of which media are still to be looked for.
+//! Converts a row to a sample: its key, its split and its parts. Media are located later.
 
 use super::layout::{extension_of_bytes, refuse, text_part, PartLayout, JSON_PART};
 use super::value::{media_of, BadRow, Media, Medium, Row, Value};
@@ -15,7 +15,7 @@ pub(super) use super::super::NUMBER;
 /// Maximum number of parts of one row.
 const MAX_PARTS: usize = 65_536;
 
-/// What a row becomes, apart from what only the file system knows.
+/// A sample made from a row, whose media have not been located yet.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) key: Vec<u8>,
@@ -26,13 +26,13 @@ pub(super) struct Draft {
 /// A part of a draft.
 #[derive(Debug)]
 pub(super) enum DraftPart {
-    /// Its bytes are known.
+    /// A part whose size and location are known.
     Ready(Part),
     /// A medium at a path.
     Medium {
         /// Name of the part.
         name: String,
-        /// Path relative to the folder of media, or a name in the set of media.
+        /// Path relative to the media folder, or a name in the media set.
         path: PathBuf,
     },
 }
@@ -46,16 +46,16 @@ impl DraftPart {
     }
 }
 
-/// Why a row is left out.
+/// The reason why a row is omitted.
 #[derive(Debug)]
 pub(super) enum LeftOut {
-    /// It is no row.
+    /// The row is invalid.
     Bad(BadRow),
-    /// It leads out of the folder of media.
+    /// The path of a medium leads outside the media folder.
     Outside { path: String, why: &'static str },
-    /// Its key cannot be used.
+    /// The key is invalid.
     Key(String),
-    /// Its split cannot be used.
+    /// The split name is invalid.
     Split(String),
 }
 
@@ -65,13 +65,13 @@ impl From<BadRow> for LeftOut {
     }
 }
 
-/// Makes samples of rows.
+/// Converts rows to samples.
 pub(super) struct SampleMaker<'a> {
     pub(super) plan: &'a ShardPlan,
     pub(super) layout: PartLayout,
-    /// Field whose own fields are columns, too.
+    /// A field whose own fields are columns, too.
     pub(super) object: Option<&'static str>,
-    /// Columns of media whose texts are bytes in base64.
+    /// Media columns whose strings are base64.
     pub(super) binary: Vec<String>,
 }
 
@@ -88,15 +88,15 @@ impl SampleMaker<'_> {
         }
     }
 
-    /// Whether a row has a value in a column.
+    /// Whether a row has a value other than null in a column.
     pub(super) fn has(&self, row: &Row<'_, '_>, column: &str) -> bool {
         self.value(row, column).is_ok_and(|value| value != Value::Null)
     }
 
-    /// Makes a draft of a row with this number. `json` is the part of the row itself.
+    /// Returns the draft of a row with this number. `json` is the part with the row itself.
     ///
     /// # Errors
-    /// Two columns give the same part of one row.
+    /// Two columns become the same part of a row.
     pub(super) fn draft(&self, row: &Row<'_, '_>, number: u64, json: Part) -> Outcome<Result<Draft, LeftOut>> {
         let mut parts = Parts::default();
         let mut only_path = None;
@@ -177,7 +177,7 @@ impl SampleMaker<'_> {
         })
     }
 
-    /// Returns the path of a medium below the folder of media.
+    /// Returns the path of a medium relative to the media folder.
     fn relative(&self, text: &str) -> Result<PathBuf, LeftOut> {
         let outside = |why| LeftOut::Outside { path: text.to_owned(), why };
         let mut path = Path::new(text);
@@ -235,7 +235,7 @@ impl SampleMaker<'_> {
     }
 }
 
-/// Returns the key that a path of a medium gives.
+/// Returns the key derived from the path of a medium.
 fn key_of_path(path: &[u8], rule: KeyRule) -> Vec<u8> {
     divide(path, rule).map_or_else(|| path.to_vec(), |(key, _)| key)
 }
@@ -244,7 +244,7 @@ fn ready_part(name: &str, bytes: Vec<u8>) -> DraftPart {
     DraftPart::Ready(Part { name: name.as_bytes().to_vec(), bytes: bytes.len() as u64, origin: Origin::Bytes(bytes) })
 }
 
-/// Parts of different names.
+/// Parts with unique names.
 #[derive(Default)]
 struct Parts {
     list: Vec<DraftPart>,

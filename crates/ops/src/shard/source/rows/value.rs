@@ -1,4 +1,4 @@
-//! Values of a row: an object of JSON, whose texts stay as they are written.
+//! Values of a row, which is a JSON object whose values keep their original spelling.
 
 use gristmill_pycompat::json_fields::{slice, Fields, LineShape};
 use gristmill_pycompat::json_text::unescape;
@@ -7,22 +7,22 @@ use gristmill_pycompat::json_walk::Kind;
 /// A value at a path of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value<'a> {
-    /// Missing, or `null`.
+    /// No value, or `null`.
     Null,
-    /// Text.
+    /// A string.
     Text(String),
-    /// Another value, as it is written.
+    /// Another value, in its original spelling.
     Json(&'a [u8]),
 }
 
-/// A row that is not an object of JSON, and why.
+/// The reason why a row is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BadRow(pub(super) &'static str);
 
-/// A text that no file can hold.
+/// The reason for a string that cannot be encoded in UTF-8.
 const HALF: &str = "a text of it has half of a surrogate pair, which is no character";
 
-/// The fields of one row at a time.
+/// Reads rows one at a time.
 #[derive(Debug)]
 pub(super) struct RowReader {
     fields: Fields,
@@ -49,7 +49,7 @@ impl RowReader {
     }
 }
 
-/// A row that was read.
+/// A parsed row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<'a, 'f> {
     line: &'a [u8],
@@ -57,12 +57,12 @@ pub(super) struct Row<'a, 'f> {
 }
 
 impl<'a> Row<'a, '_> {
-    /// Returns the value of a column: of a field with this name, or of one that dots lead to.
+    /// Returns the value of a column: of the field with this name, or of the field at this dotted path.
     pub(super) fn value(&self, column: &str) -> Result<Value<'a>, BadRow> {
         value_in(self.line, self.fields, column)
     }
 
-    /// Whether there is such a field.
+    /// Whether the row has a field for a column.
     pub(super) fn has(&self, column: &str) -> bool {
         let first = column.split('.').next().unwrap_or(column);
         self.fields.list().iter().any(|field| {
@@ -83,7 +83,7 @@ fn is_key(raw: &[u8], name: &str) -> bool {
 
 fn value_in<'a>(object: &'a [u8], fields: &Fields, column: &str) -> Result<Value<'a>, BadRow> {
     let field_of = |name: &str| {
-        // Of a repeated key, the last value counts, as for Python.
+        // If a key is repeated, the last value counts, as in Python.
         let mut found = fields.list().iter().rev();
         found.find(|field| is_key(slice(object, field.key_from, field.key_to), name))
     };
@@ -104,7 +104,7 @@ fn value_in<'a>(object: &'a [u8], fields: &Fields, column: &str) -> Result<Value
     value_in(inner, &fields, rest)
 }
 
-/// Returns the text of a string, given with its quotes.
+/// Returns the value of a JSON string with its quotes.
 fn text_of(raw: &[u8]) -> String {
     let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
     let inner = String::from_utf8_lossy(inner);
@@ -113,27 +113,27 @@ fn text_of(raw: &[u8]) -> String {
     text
 }
 
-/// Media of a column: paths, or their bytes.
+/// A medium in a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Medium {
-    /// A path, or a name in the set of media.
+    /// A path, or a name in the media set.
     Path(String),
-    /// Bytes, and the path that names their type.
+    /// The bytes of the medium, and a path from which to take the extension.
     Bytes(Vec<u8>, Option<String>),
-    /// No media.
+    /// No medium.
     Null,
 }
 
-/// What the value of a column of media is.
+/// The value of a media column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Media {
-    /// One.
+    /// A single medium.
     One(Medium),
-    /// Several.
+    /// A list of media.
     List(Vec<Medium>),
 }
 
-/// Interprets the value of a column of media. `is_binary` says whether texts are bytes in base64.
+/// Interprets the value of a media column. `is_binary` means that strings are base64.
 pub(super) fn media_of(value: &Value<'_>, is_binary: bool) -> Result<Media, BadRow> {
     let raw = match value {
         Value::Null => return Ok(Media::One(Medium::Null)),

@@ -7,10 +7,10 @@ use gristmill_tokenizer::Tokenizer;
 
 /// Forager's reader of samples with masks accepts only this name of the index (docs/formats/forager.md §1).
 const INDEX_OF_MASKS: &str = "index";
-/// The most tokens of a sample; a larger number is a typing error, and the sample would be held in memory.
+/// Maximum number of tokens per sample. A sample is held in memory, and a larger number is a typing error.
 const MAX_TOKENS: u64 = 1 << 30;
 
-/// Returns the questions that the plan leaves open.
+/// Returns one refusal for each required option of the format without an answer.
 pub(super) fn open_questions(plan: &PackPlan, target: &ForagerTarget) -> Vec<Problem> {
     let mut open = Vec::new();
     if target.sample_size == SampleSize::Fixed(0) {
@@ -24,7 +24,7 @@ pub(super) fn open_questions(plan: &PackPlan, target: &ForagerTarget) -> Vec<Pro
     open
 }
 
-/// Returns the wrong answers.
+/// Returns one refusal for each wrong answer to the options of the format.
 pub(super) fn refusals(target: &ForagerTarget) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if matches!(target.sample_size, SampleSize::Fixed(size) if size > MAX_TOKENS) {
@@ -34,7 +34,7 @@ pub(super) fn refusals(target: &ForagerTarget) -> Vec<Problem> {
         let why = "samples with masks have a fixed size";
         wrong_ones.push(wrong_answer("--variable", why).with_hint("--sample-size N in its place"));
     }
-    // It becomes part of the name of a sample file; a `/` would lead elsewhere.
+    // The suffix becomes part of the name of a sample file, so a `/` would change its folder.
     if target.file_suffix.contains(['/', '\0', '\n']) {
         wrong_ones.push(wrong_answer("--file-suffix", "it has to be the end of a file name"));
     }
@@ -49,7 +49,7 @@ pub(super) fn refusals(target: &ForagerTarget) -> Vec<Problem> {
     wrong_ones
 }
 
-/// Returns notes on tokens that come twice, and on what the tokenizer file asks for.
+/// Returns notes on duplicated tokens, and on the truncation and padding that the tokenizer file requests.
 pub(super) fn notes(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokenizer) -> Vec<Problem> {
     let template = tokenizer.template().unwrap_or_default();
     let mut notes = Vec::new();

@@ -1,4 +1,4 @@
-//! The encoding of samples.
+//! How `--format forager` encodes documents.
 
 use super::Forager;
 use crate::tokens::encode::{end_id, no_end, DocumentPadding, EncodingSpec, End, Kind};
@@ -29,7 +29,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Toke
             let length = length.div_ceil(multiple).saturating_mul(multiple);
             Some(DocumentPadding { length, id: padding.id, side: padding.side })
         }
-        // The longest of one document adds nothing.
+        // With padding to the longest document, a single document gets no padding.
         PaddingLength::Longest => None,
     });
     let spec = EncodingSpec {

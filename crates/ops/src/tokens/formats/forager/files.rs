@@ -4,13 +4,13 @@ use super::SAMPLES;
 use gristmill_core::pack::{SampleSize, TokenType};
 use std::path::PathBuf;
 
-/// Locations of all samples.
+/// Name of the file that lists the locations of all samples.
 pub(super) const LOCATIONS: &str = "sample_locations.bin";
-/// Names of the sample files.
+/// Name of the file that lists the sample files.
 pub(super) const FILES: &str = "file_location.txt";
-/// Description of samples with masks.
+/// Name of the file that describes samples with masks.
 pub(super) const SCHEMA: &str = "sample_schema.json";
-/// Bytes of a row of the locations.
+/// Size of a row of the locations, in bytes.
 pub(super) const ROW_BYTES: u64 = 24;
 
 /// The sample files of a run, and their index.
@@ -25,17 +25,17 @@ pub(super) struct SampleFiles {
     pub(super) compat: bool,
 }
 
-/// Returns the spool of the tokens of a file.
+/// Returns the name of the spool for the tokens of a file.
 pub(super) fn tokens_spool(number: usize) -> String {
     format!("{number}.tokens")
 }
 
-/// Returns the spool of the masks of a file.
+/// Returns the name of the spool for the masks of a file.
 pub(super) fn mask_spool(number: usize) -> String {
     format!("{number}.mask")
 }
 
-/// Returns the spool of the lengths of samples of variable length.
+/// Returns the name of the spool for the lengths of variable-length samples.
 pub(super) fn lengths_spool(number: usize) -> String {
     format!("{number}.lengths")
 }

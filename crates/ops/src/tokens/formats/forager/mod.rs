@@ -92,7 +92,7 @@ impl TokenFormat for Forager {
         }
     }
 
-    /// Samples are read next to the text.
+    /// The default output is the folder of the text.
     fn default_output(&self, plan: &PackPlan) -> Option<String> {
         let [input] = plan.inputs.as_slice() else { return None };
         if is_hub_url(input) {
@@ -118,12 +118,12 @@ impl TokenFormat for Forager {
         encoding::encoding(plan, &target(plan), tokenizer)
     }
 
-    /// The folders may be next to the text.
+    /// Only these folders belong to this program, because the output may also contain the text.
     fn own_places(&self, plan: &PackPlan, place: &OutputTarget) -> Vec<PathBuf> {
         vec![place.path.join(SAMPLES), place.path.join(target(plan).index_folder)]
     }
 
-    /// A token and its byte of the mask, or a token and a row of the index.
+    /// A text byte becomes at most one token, with either a mask byte or a row of the index.
     fn max_bytes_per_text_byte(&self, plan: &PackPlan) -> u64 {
         let target = target(plan);
         let token = target.token_type().bytes() as u64;

@@ -4,8 +4,8 @@ use crate::tokens::names::{folder_in_front, stem, unmixed, unpacked_name};
 use gristmill_data::source::documents::TextFile;
 use std::collections::HashSet;
 
-/// Returns the sample file of each input: its bare name without its last suffix, then `-SUFFIX.bin`. Inputs with one stem are prefixed with
-/// as much of their folder as distinguishes them; `None` if that is not wanted and names collide.
+/// Returns the name of the sample file of each input: its bare name without the last suffix, then `-SUFFIX.bin`. If names collide, they are
+/// prefixed with as much of their folder as distinguishes them; without `may_rename` the result is `None`.
 pub(super) fn forager_names(files: &[TextFile], suffix: &str, may_rename: bool) -> Option<Vec<String>> {
     let bare = |file: &TextFile| {
         let name = unpacked_name(file);
@@ -36,7 +36,7 @@ mod tests {
             named(&["n1/a.jsonl", "n2/a.jsonl", "b.jsonl"]),
             ["n1-a-tokenized-samples.bin", "n2-a-tokenized-samples.bin", "b-tokenized-samples.bin"]
         );
-        // Names that still collide are numbered, and never take the unchanged name of another file.
+        // Names that still collide are numbered, and do not take the unchanged name of another file.
         assert_eq!(
             named(&["n/a.jsonl", "n/a.json", "n-a.jsonl"]),
             ["n-a-2-tokenized-samples.bin", "n-a-3-tokenized-samples.bin", "n-a-tokenized-samples.bin"]

@@ -8,7 +8,7 @@ type Spec = OptionSpec<PackPlan>;
 
 pub(in super::super) const CHOICE: Choice = Choice { name: "forager", help: "tokenized-samples/ and index/" };
 pub(in super::super) const LOSS_MASKS: Choice = Choice { name: "forager", help: "In the samples, from lines of parts" };
-/// The types of parts that are not trained on by default (docs/formats/forager.md §3.4).
+/// The types of parts that training ignores by default (docs/formats/forager.md §3.4).
 const MASKED_BY_DEFAULT: [&str; 2] = ["system", "prompt"];
 pub(in super::super) const GROUP: Group<PackPlan> =
     Group::new("Forager", "formats", OPTIONS).needs("--format forager", |plan| plan.forager.is_some());

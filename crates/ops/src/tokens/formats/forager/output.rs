@@ -1,4 +1,4 @@
-//! The files of samples and of their index.
+//! The sample files and the files of their index.
 
 use super::files::{tokens_spool, SampleFiles, FILES, LOCATIONS, ROW_BYTES, SCHEMA};
 use super::names::forager_names;
@@ -12,7 +12,7 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 
-/// Returns one sample file for each input.
+/// Assigns each input to its own sample file.
 pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, spec, place, files } = request;
     let target = target(plan);
@@ -34,7 +34,7 @@ pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles>
 }
 
 impl SpoolRules for SampleFiles {
-    /// Masks are interleaved with the tokens.
+    /// Spools are read again if the masks must be interleaved with the tokens.
     fn spool_options(&self, spool: &str) -> SpoolOptions {
         SpoolOptions { head_bytes: 0, is_reread: self.has_masks || !spool.ends_with(".tokens") }
     }
@@ -58,14 +58,14 @@ impl TokenOutput for SampleFiles {
         samples.chain([LOCATIONS, FILES].map(|name| (name.to_owned(), self.index(name)))).collect()
     }
 
-    /// An index of any files counts; an empty folder may have been left by a run that was killed during publication.
+    /// Any file in the index folder counts. An empty folder may remain from a run that was killed during publication.
     fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
         let first = files::read_dir(self.index("")).ok().and_then(|mut entries| entries.next());
         let first = first.and_then(Result::ok).map(FolderEntry::into_path);
         self.names.iter().map(|name| self.samples(name)).chain(first).find(|path| is_foreign(path))
     }
 
-    /// An old schema describes samples of another shape.
+    /// The schema of an earlier run may describe samples of another shape.
     fn stale_files(&self, written: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
         let schema = self.index(SCHEMA);
         if written(&schema) || !files::is_taken(&schema) {

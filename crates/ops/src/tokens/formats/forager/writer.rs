@@ -1,4 +1,4 @@
-//! Cuts tokens into samples, and writes their index.
+//! Divides tokens into samples, and writes their index.
 
 use super::files::{lengths_spool, mask_spool, tokens_spool, SampleFiles, FILES, LOCATIONS, ROW_BYTES, SCHEMA};
 use super::SAMPLES;
@@ -13,20 +13,20 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Name of a spool of samples by the number of its file, and bytes per sample in it.
+/// The function that returns a spool name for a file number, and the bytes per sample in the spool.
 type SampleSpool = (fn(usize) -> String, u64);
 
-/// The writer of sample files.
+/// Writes sample files and their index.
 pub(super) struct Writer<'a> {
     output: &'a SampleFiles,
-    /// The end of the last whole sample of a spool.
+    /// The position after the last whole sample, for each spool.
     whole: BTreeMap<String, Snapshot>,
-    /// Tokens after the last whole sample.
+    /// Number of tokens after the last whole sample.
     dropped_tokens: u64,
 }
 
 impl<'a> Writer<'a> {
-    /// Returns a writer that begins with the first file.
+    /// Returns a writer that starts with the first file.
     pub(super) fn new(output: &'a SampleFiles) -> Self {
         Self { output, whole: BTreeMap::new(), dropped_tokens: 0 }
     }
@@ -43,7 +43,7 @@ impl<'a> Writer<'a> {
         spools
     }
 
-    /// Appends tokens and remembers the end of the last whole sample.
+    /// Appends tokens and records the position after the last whole sample.
     fn append_samples(
         &mut self,
         name: &str,
@@ -63,7 +63,7 @@ impl<'a> Writer<'a> {
         spools.append(name, begun)
     }
 
-    /// Cuts a spool to whole samples.
+    /// Truncates a spool to whole samples.
     fn end_samples(&mut self, name: &str, sample_bytes: u64, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         let bytes = spools.bytes(name);
         if !bytes.is_multiple_of(sample_bytes) {
@@ -81,7 +81,7 @@ impl<'a> Writer<'a> {
 }
 
 impl TokenWriter for Writer<'_> {
-    /// A sample begun in the previous file continues in this one (docs/formats/forager.md §3.1).
+    /// A sample that starts in one file continues in the next (docs/formats/forager.md §3.1).
     fn begin_file(&mut self, slot: usize, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         let fixed = self.sample_spools();
         if fixed.is_empty() {
@@ -195,7 +195,7 @@ impl TokenWriter for Writer<'_> {
     }
 }
 
-/// Writes the tokens of each sample followed by its mask.
+/// Writes the tokens of each sample, followed by its mask.
 fn interleave(finishing: &FinishContext<'_>, number: usize, size: u64, width: u64) -> Outcome<PathBuf> {
     let path = finishing.folder.join(format!("{number}.bin"));
     let mut out = finishing.create(&path)?;
@@ -210,7 +210,7 @@ fn interleave(finishing: &FinishContext<'_>, number: usize, size: u64, width: u6
     Ok(path)
 }
 
-/// Rows of the samples of one file.
+/// A row of the locations, for the samples of one file.
 struct Row<'a> {
     file: u64,
     offset: u64,
@@ -241,7 +241,7 @@ fn listed_name(sample_file: &str) -> Outcome<String> {
     Ok(format!("{SAMPLES}/{sample_file}\n"))
 }
 
-/// `sample_schema.json` (docs/formats/forager.md §1.3).
+/// Returns the content of `sample_schema.json` (docs/formats/forager.md §1.3).
 fn schema(size: u64, token: TokenType) -> String {
     let tokens = token.numpy_name();
     let mask_at = size * token.bytes() as u64;

@@ -1,4 +1,4 @@
-//! Lists shards for the browser: a row is a sample. Compressed shards are unpacked when their rows are needed.
+//! Lists shards for the browser: a row is a sample. Compressed shards are decompressed when their rows are read.
 
 use super::compression::Compression;
 use super::set::{self, ListedShard};
@@ -59,23 +59,23 @@ struct Samples {
     source: ShardSource,
 }
 
-/// Where the bytes of a shard are.
+/// The file of a shard, plain or compressed.
 enum ShardSource {
     Plain(Arc<ReadFile>),
     Compressed(Compression, Arc<UnpackedShards>),
 }
 
-/// How the samples of a shard begin.
+/// The layout of the samples of a shard.
 #[derive(Default)]
 struct SampleLayout {
-    /// Bytes that precede the tokens of a sample.
+    /// Number of bytes before the tokens of a sample.
     head_bytes: u64,
     /// Size of the first sample in bytes.
     sample_bytes: u64,
 }
 
 impl Samples {
-    /// Opens a shard. A compressed one is unpacked when its samples are needed.
+    /// Opens a shard. A compressed shard is decompressed when its samples are read.
     fn new(path: &Path, listed: &ListedShard, unpacked: &Arc<UnpackedShards>) -> Result<Self, String> {
         let source = match listed.compression()? {
             Some(compression) if files::is_file(path) => ShardSource::Compressed(compression, Arc::clone(unpacked)),
@@ -88,7 +88,7 @@ impl Samples {
         Ok(Self { path: path.to_owned(), listed: listed.clone(), source })
     }
 
-    /// Returns the file of the unpacked shard.
+    /// Returns the decompressed file of the shard.
     fn file(&self) -> Outcome<Arc<ReadFile>> {
         match &self.source {
             ShardSource::Plain(file) => Ok(Arc::clone(file)),
@@ -97,7 +97,7 @@ impl Samples {
     }
 }
 
-/// Compares a shard with the index, and reads how its samples begin.
+/// Compares a shard with the index, and reads the layout of its samples.
 fn layout(file: &ReadFile, listed: &ListedShard) -> Outcome<SampleLayout> {
     let differs = |why: String| Err(Failure::data(ACTIVITY, why).on(Subject::path(file.path())));
     if file.len() != listed.raw.bytes {
@@ -116,7 +116,7 @@ fn layout(file: &ReadFile, listed: &ListedShard) -> Outcome<SampleLayout> {
     Ok(SampleLayout { head_bytes: WORD_BYTES + 1 + (1 << (code[0] & 3)), sample_bytes: end.saturating_sub(start) })
 }
 
-/// Returns numbers of four bytes of a file.
+/// Reads `count` four-byte numbers of a file.
 fn read_u32s(file: &ReadFile, at: u64, count: u64) -> Outcome<Vec<u64>> {
     let mut bytes = vec![0; usize::try_from(count * WORD_BYTES).unwrap_or_default()];
     file.read_exact_at(&mut bytes, at).map_err(|error| Failure::io(ACTIVITY, file.path(), &error))?;

@@ -8,13 +8,13 @@ use gristmill_core::pack::MdsTarget;
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
 
-/// Returns the questions that the plan leaves open.
+/// Returns one refusal for each required option of the format without an answer.
 pub(super) fn open_questions(target: &MdsTarget) -> Vec<Problem> {
     let is_open = target.sample_size == 0;
     is_open.then(|| missing_answer("no sample size is given", "--sample-size N")).into_iter().collect()
 }
 
-/// Returns the wrong answers.
+/// Returns one refusal for each wrong answer to the options of the format.
 pub(super) fn refusals(target: &MdsTarget) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if sample_bytes(target.sample_size) > MAX_SHARD_BYTES {
@@ -38,7 +38,7 @@ pub(super) fn refusals(target: &MdsTarget) -> Vec<Problem> {
     wrong_ones
 }
 
-/// Returns notes on what begins and ends a document.
+/// Returns notes on the tokens at the beginning and end of a document.
 pub(super) fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
     let template = tokenizer.template().unwrap_or_default();
     if plan.begin.is_some() || plan.end.is_some() || !template.is_empty() {

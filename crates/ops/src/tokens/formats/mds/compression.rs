@@ -1,26 +1,26 @@
-//! Compression of shard files: each shard is compressed whole, into one file (docs/formats/mds.md §3).
+//! Compression of shard files: each shard is compressed as a whole into one file (docs/formats/mds.md §3).
 
 use std::io::{self, Error, ErrorKind, Read, Write};
 
-/// Bytes that are read at a time.
+/// Number of bytes that are read at a time.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// A method of compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
-    /// `zstd`: one Zstandard frame that gives the size of its content, without which Python's `zstd` cannot read it.
+    /// `zstd`: one Zstandard frame with the size of its content, which Python's `zstd` requires.
     Zstd,
-    /// `gz`: gzip, with 0 as its time.
+    /// `gz`: gzip with the modification time 0.
     Gzip,
     /// `br`: Brotli.
     Brotli,
     /// `bz2`: bzip2.
     Bzip2,
-    /// `snappy`: one raw block, as python-snappy's `compress` makes it: neither Snappy's framing format nor Hadoop's.
+    /// `snappy`: one raw block, as written by python-snappy's `compress`. Neither Snappy's framing format nor Hadoop's.
     Snappy,
 }
 
-/// Name, method, least, greatest and default level of each method; the default levels are those of streaming 0.13.
+/// Name, method, minimum level, maximum level and default level. The default levels are those of streaming 0.13.
 const METHODS: [(&str, Method, u32, u32, u32); 5] = [
     ("br", Method::Brotli, 0, 11, 11),
     ("bz2", Method::Bzip2, 1, 9, 9),
@@ -37,7 +37,7 @@ pub(super) struct Compression {
 }
 
 impl Compression {
-    /// Parses `zstd[:L]`, `gz[:L]`, `br[:L]`, `bz2[:L]` or `snappy`, spelled as streaming takes them: levels without sign or leading zeros.
+    /// Parses `zstd[:L]`, `gz[:L]`, `br[:L]`, `bz2[:L]` or `snappy`. As in streaming, levels have no sign and no leading zeros.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (name, level) = text.split_once(':').map_or((text, None), |(name, level)| (name, Some(level)));
         let found = METHODS.into_iter().find(|method| method.0 == name);
@@ -56,7 +56,7 @@ impl Compression {
         Ok(Self { method, level })
     }
 
-    /// Returns the suffix that the name of a compressed file has after `.mds`.
+    /// Returns the suffix of a compressed file after `.mds`.
     pub(super) fn suffix(self) -> &'static str {
         match self.method {
             Method::Zstd => ".zstd",
@@ -67,12 +67,12 @@ impl Compression {
         }
     }
 
-    /// Compresses the `bytes` bytes that `reader` has. Snappy holds all of them in memory.
+    /// Compresses the `bytes` bytes of `reader`. Snappy reads all of them into memory.
     ///
     /// # Errors
-    /// `reader` has another number of bytes; reading or writing fails.
+    /// `reader` has another number of bytes, or reading or writing fails.
     pub(super) fn compress(self, reader: &mut dyn Read, bytes: u64, writer: &mut dyn Write) -> io::Result<()> {
-        // One byte more than expected would show that the input is too long.
+        // Reads at most one byte more than expected, to detect an input that is too long.
         let mut input = CountingReader { reader: reader.take(bytes.saturating_add(1)), read: 0 };
         match self.method {
             Method::Zstd => {
@@ -117,10 +117,10 @@ impl Compression {
         }
     }
 
-    /// Returns a reader of what a compressed file contains. Snappy holds all of it in memory, at most `limit` bytes.
+    /// Returns a reader of the decompressed content. Snappy reads all of it into memory, at most `limit` bytes.
     ///
     /// # Errors
-    /// The file cannot be read, or its head is damaged.
+    /// The file cannot be read, or its header is damaged.
     pub(super) fn decoder<'a>(self, reader: &'a mut dyn Read, limit: u64) -> io::Result<Box<dyn Read + 'a>> {
         Ok(match self.method {
             Method::Zstd => Box::new(zstd::Decoder::new(reader)?),
@@ -132,12 +132,12 @@ impl Compression {
     }
 }
 
-/// Maximum ratio of the size of a Snappy block to that of what it contains.
+/// Maximum ratio of the decompressed size to the size of a Snappy block.
 const MAX_SNAPPY_RATIO: u64 = 64 / 3 + 1;
 
 fn decode_snappy(reader: &mut dyn Read, limit: u64) -> io::Result<Vec<u8>> {
     let invalid = |error: snap::Error| Error::new(ErrorKind::InvalidData, error);
-    // Maximum length of a block of `limit` bytes that cannot be compressed.
+    // Maximum length of a block of `limit` bytes of incompressible content.
     let longest = limit.saturating_add(limit / 6).saturating_add(32);
     let mut block = Vec::new();
     reader.take(longest.saturating_add(1)).read_to_end(&mut block)?;

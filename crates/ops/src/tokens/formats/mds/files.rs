@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub(super) struct ShardFolder {
     pub(super) place: PathBuf,
     pub(super) config: Config,
-    /// Tokens of a sample.
+    /// Number of tokens per sample.
     pub(super) sample_size: u64,
     pub(super) no_wrap: bool,
 }

@@ -6,18 +6,18 @@ use xxhash_rust::xxh3::Xxh3;
 use xxhash_rust::xxh32::Xxh32;
 use xxhash_rust::xxh64::Xxh64;
 
-/// A hash that takes its input in pieces.
+/// A hash function that receives its input in pieces.
 pub(super) trait Hasher {
     /// Adds bytes to the input.
     fn update(&mut self, bytes: &[u8]);
-    /// Returns the hash as Python's `hexdigest` does: lower case, the most significant digit first.
+    /// Returns the hash as Python's `hexdigest` does: lower-case hexadecimal digits, most significant digit first.
     fn hex(self: Box<Self>) -> String;
 }
 
-/// Creates a hasher without input.
+/// A function that returns a hasher without input.
 pub(super) type NewHasher = fn() -> Box<dyn Hasher>;
 
-/// Names of all hashes in ascending order, with their hashers. `xxh3_128` and `xxh128` are the same hash.
+/// Names of all hashes in ascending order, and their hashers. `xxh3_128` and `xxh128` are the same hash.
 pub(super) const HASHES: &[(&str, NewHasher)] = &[
     ("blake2b", of_digest::<blake2::Blake2b512>),
     ("blake2s", of_digest::<blake2::Blake2s256>),
@@ -38,7 +38,7 @@ pub(super) const HASHES: &[(&str, NewHasher)] = &[
     ("xxh64", || of_xxh(Xxh64::new(0), Xxh64::update, |hash| format!("{:016x}", hash.digest()))),
 ];
 
-/// Returns a hasher by its name; `None` for an unknown name.
+/// Returns the hasher for a name; `None` if the name is unknown.
 pub(super) fn hasher(name: &str) -> Option<Box<dyn Hasher>> {
     HASHES.iter().find(|(known, _)| *known == name).map(|(_, new)| new())
 }
@@ -63,7 +63,7 @@ impl<D: Digest> Hasher for DigestHasher<D> {
     }
 }
 
-/// A hash of the family of xxHash, whose types have no trait in common.
+/// A hash of the xxHash family, whose types implement no common trait.
 struct XxhHasher<H> {
     hash: H,
     update: fn(&mut H, &[u8]),

@@ -13,7 +13,7 @@ fn names_ascend_and_are_found() {
     assert!(!is_known("shake_128") && hasher("crc32").is_none() && hasher("").is_none());
 }
 
-/// Values of Python's xxhash 3.8.2, of the first bytes of `(7 i + 3) mod 251`.
+/// Expects the values of Python's xxhash 3.8.2 for prefixes of the bytes `(7 i + 3) mod 251`.
 #[test]
 fn xxhash_is_written_as_in_python() {
     let bytes: Vec<u8> = (0..3000_u32).map(|i| ((i * 7 + 3) % 251) as u8).collect();

@@ -14,7 +14,7 @@ pub(super) struct FileInfo {
     pub(super) basename: String,
     /// Size of the file in bytes.
     pub(super) bytes: u64,
-    /// Hashes of the file in hex, by their names.
+    /// Hashes of the file in hexadecimal digits, by name.
     #[serde(default)]
     pub(super) hashes: BTreeMap<String, String>,
 }
@@ -28,18 +28,18 @@ impl FileInfo {
     }
 }
 
-/// A shard as the index describes it.
+/// The description of a shard in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shard {
     /// Number of samples.
     pub(super) samples: u64,
-    /// The raw file. With compression it is what the compressed file contains, and is not in the folder.
+    /// The raw file. If the shard is compressed, this is the decompressed content, and the folder does not have the file.
     pub(super) raw: FileInfo,
-    /// The compressed file, with compression.
+    /// The compressed file; `None` without compression.
     pub(super) zip: Option<FileInfo>,
 }
 
-/// Returns the content of the file: one line, without a newline at its end.
+/// Returns the content of the file: one line without a final newline.
 pub(super) fn index_json(config: &Config, shards: &[Shard]) -> String {
     let shards = json_list(shards.iter().map(|shard| {
         let raw = format!(", \"raw_data\": {}, \"samples\": {}", shard.raw.to_json(), shard.samples);

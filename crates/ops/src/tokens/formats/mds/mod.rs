@@ -1,4 +1,4 @@
-//! MDS, the shards of MosaicML's streaming: `shard.00000.mds` … and `index.json` (docs/formats/mds.md).
+//! MDS, the shards of MosaicML Streaming: `shard.00000.mds` … and `index.json` (docs/formats/mds.md).
 
 mod browser;
 mod check;
@@ -78,7 +78,7 @@ impl TokenFormat for Mds {
         DocumentRules::PYTHON_TEXT
     }
 
-    /// The begin token, the template with the ids, and the end token: all of them are always put (docs/formats/mds.md §1).
+    /// Adds the begin token, the template and the end token to every document (docs/formats/mds.md §1).
     fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
         let mut template = tokenizer.template()?;
         if let Some(begin) = &plan.begin {
@@ -97,7 +97,7 @@ impl TokenFormat for Mds {
         vec![place.path.clone()]
     }
 
-    /// A token, and the offset and header of a sample of one token.
+    /// A text byte becomes at most a sample of one token: the token, its header and its offset.
     fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
         4 + 10
     }

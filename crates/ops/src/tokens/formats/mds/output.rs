@@ -1,4 +1,4 @@
-//! The files of an MDS set.
+//! The output files of `--format mds`.
 
 use super::files::ShardFolder;
 use super::index::INDEX;
@@ -10,10 +10,10 @@ use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::Outcome;
 use std::path::{Path, PathBuf};
 
-/// Limit of shards in a preview.
+/// Maximum number of shards in a preview.
 const MAX_SHOWN_SHARDS: u64 = 1_000;
 
-/// Returns one output for all inputs: what is left of one file is continued by the next.
+/// Assigns all inputs to one output, because tokens at the end of one file continue in the next.
 pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, place, files, .. } = request;
     let target = target(plan);
@@ -43,7 +43,7 @@ impl TokenOutput for ShardFolder {
         self.place.clone()
     }
 
-    /// The number of shards is only known at the end.
+    /// Lists only the first shard, because the number of shards is known at the end of the run.
     fn files(&self) -> Vec<(String, PathBuf)> {
         vec![(TOKENS_SPOOL.to_owned(), self.shard(0)), (INDEX.to_owned(), self.place.join(INDEX))]
     }
@@ -62,7 +62,7 @@ impl TokenOutput for ShardFolder {
         FileEstimate { items: samples, extra_bytes, files: vec![files], ..FileEstimate::default() }
     }
 
-    /// Shards are copies of the spool.
+    /// The shards are written while the spool still exists.
     fn scratch_bytes(&self, bytes: u64, _: u64) -> u64 {
         bytes
     }

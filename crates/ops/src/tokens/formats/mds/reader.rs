@@ -1,4 +1,4 @@
-//! Reads sets of MDS shards: `info`, `lint` and `verify`.
+//! Reads sets of MDS shards for `info`, `lint` and `verify`.
 
 use super::super::super::reader::{range_text, CheckRequest, TokenReader};
 use super::browser::ShardsBrowser;
@@ -29,16 +29,16 @@ pub(super) struct ShardsReader;
 #[derive(Serialize)]
 struct SetFacts {
     samples: u64,
-    /// Size of the files, in bytes.
+    /// Total size of the files, in bytes.
     bytes: u64,
-    /// Size of what they contain, in bytes.
+    /// Total size of the decompressed content, in bytes.
     raw_bytes: u64,
-    /// Names and encodings.
+    /// Encodings of the columns, by name.
     columns: BTreeMap<String, String>,
     compression: Option<String>,
     hashes: Vec<String>,
     size_limit: Option<u64>,
-    /// Tokens of a sample; `None` for samples of other columns.
+    /// Tokens per sample; `None` if the samples are not tokens.
     sample_size: Option<u64>,
     files: Vec<ShardFacts>,
 }
@@ -102,7 +102,7 @@ impl TokenReader for ShardsReader {
         if shards.iter().all(|shard| shard.samples == 0) {
             handles.problems.report(no_sample(path))?;
         }
-        // What is wrong with the first shard is reported when that shard is checked.
+        // Problems of the first shard are reported when that shard is checked.
         let sample_size = sample_size(path, &shards, handles).unwrap_or_default();
         let bytes = shards.iter().map(|shard| shard.file().bytes).sum();
         let bytes = if request.depth == Depth::Tokens { bytes } else { 0 };
@@ -144,7 +144,7 @@ fn no_sample(folder: &Path) -> Problem {
     Problem::note(ProblemKind::EmptyShard, Subject::path(folder), "it has no sample, and its reader refuses it")
 }
 
-/// Returns what differs between the index and the files, and that there are no samples.
+/// Returns the differences between the index and the files, and a problem if the set has no samples.
 fn file_problems(folder: &Path, shards: &[ListedShard]) -> Vec<Problem> {
     let mut problems: Vec<Problem> = shards.iter().filter_map(|shard| file_problem(folder, shard.file())).collect();
     if shards.iter().all(|shard| shard.samples == 0) {
@@ -166,8 +166,8 @@ fn file_problem(folder: &Path, file: &FileInfo) -> Option<Problem> {
     Some(Problem::problem(kind, Subject::path(path), why))
 }
 
-/// Returns the tokens of the first sample; `None` if there is none, or of other columns. The error is the problem of the shard, unless its
-/// file has one anyway.
+/// Returns the number of tokens of the first sample; `None` if no shard has token samples. The error is the problem of the shard, unless
+/// the check of its file already reports one.
 fn sample_size(folder: &Path, shards: &[ListedShard], handles: &Handles<'_>) -> Result<Option<u64>, Option<Problem>> {
     let Some(listed) = shards.iter().find(|shard| shard.samples > 0 && shard.config.is_tokens()) else {
         return Ok(None);
@@ -239,7 +239,7 @@ impl ShardCheck<'_> {
         zip.map_or(Ok(()), |zip| compare(zip, file.hexes()))
     }
 
-    /// Reads the raw shard; returns its hashes.
+    /// Reads the raw shard and returns its hashes.
     fn read_raw(&self, source: Box<dyn Read + '_>) -> Result<BTreeMap<String, String>, Defect> {
         let mut source = HashingReader::new(source, hashers(Some(&self.listed.raw)), self.handles);
         let mut reader = ShardReader { source: &mut source, listed: self.listed };
@@ -272,7 +272,7 @@ impl ShardCheck<'_> {
                 count(ids, "token")
             ));
         }
-        // A decoder checks what follows the last byte, such as a checksum, when it is read to its end.
+        // Decoders check data after the last byte, such as a checksum, only when they are read to the end.
         match io::copy(&mut source, &mut io::sink()).map_err(|error| error.to_string())? {
             0 => Ok(source.hexes()),
             bytes => Err(format!("{} follow its last sample", count(bytes, "byte"))),
@@ -285,7 +285,7 @@ fn hashers(file: Option<&FileInfo>) -> Vec<(String, Box<dyn Hasher>)> {
     names.filter_map(|name| Some((name.clone(), hasher(name)?))).collect()
 }
 
-/// Compares hashes with those of the index; unknown ones are not compared.
+/// Compares hashes with the index. Hashes that the index does not have are ignored.
 fn compare(file: &FileInfo, found: BTreeMap<String, String>) -> Result<(), Defect> {
     for (name, hex) in found {
         if file.hashes.get(&name).is_some_and(|listed| !listed.eq_ignore_ascii_case(&hex)) {

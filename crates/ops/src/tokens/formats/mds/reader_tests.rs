@@ -8,7 +8,7 @@ fn golden(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/mds").join(case).join("expected")
 }
 
-/// A set of one shard, made of whole samples.
+/// Creates a set of one shard with these samples.
 fn set(columns: &str, samples: &[&[u8]]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let config =

@@ -1,4 +1,4 @@
-//! The index of a set of any columns, as it is read: `index.json` (docs/formats/mds.md §4). Nothing in it is used before it is checked.
+//! Reads and validates `index.json` of a set with any columns (docs/formats/mds.md §4).
 
 use super::compression::Compression;
 use super::index::{FileInfo, INDEX};
@@ -8,22 +8,22 @@ use gristmill_storage::read::read_whole;
 use serde::Deserialize;
 use std::path::Path;
 
-/// Maximum size of an index that is read, in bytes: some 200,000 shards.
+/// Maximum size of an index, in bytes; enough for about 200,000 shards.
 const MAX_INDEX_BYTES: u64 = 64 << 20;
-/// Maximum size of a compressed shard in bytes: a shard of 4 GiB in Snappy, which adds most to what it cannot compress.
+/// Maximum size of a compressed shard, in bytes: a shard of 4 GiB in Snappy, which grows most when content is incompressible.
 const MAX_COMPRESSED_BYTES: u64 = 5 << 30;
 /// Maximum number of columns.
 const MAX_COLUMNS: usize = 4096;
-/// Maximum length of the name of a file, in bytes.
+/// Maximum length of a file name, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
 /// One column of the samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,
-    /// Such as `ndarray:int32`.
+    /// The encoding, such as `ndarray:int32`.
     pub(super) encoding: String,
-    /// Bytes of each value; `None` if they differ, and each sample contains the length.
+    /// Bytes per value; `None` if sizes vary, in which case each sample contains the length.
     pub(super) size: Option<u32>,
 }
 
@@ -31,39 +31,39 @@ pub(super) struct Column {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ShardConfig {
     pub(super) columns: Vec<Column>,
-    /// As it was given, such as `zstd:7`.
+    /// The compression as written in the index, such as `zstd:7`.
     pub(super) compression: Option<String>,
     pub(super) size_limit: Option<u64>,
 }
 
 impl ShardConfig {
-    /// Parses the configuration in a shard. Unknown keys are ignored.
+    /// Parses the configuration in a shard. Ignores unknown keys.
     ///
     /// # Errors
-    /// It is not JSON, of another version or format, or its columns do not match.
+    /// The text is not JSON, has another version or format, or its lists of columns do not match.
     pub(super) fn parse(json: &[u8]) -> Result<Self, String> {
         let fields: Fields = serde_json::from_slice(json).map_err(|error| error.to_string())?;
         fields.config()
     }
 
-    /// Whether samples are tokens: one column of 32-bit numbers, of which each sample contains the length.
+    /// Whether samples are tokens: one column of 32-bit numbers of variable length.
     pub(super) fn is_tokens(&self) -> bool {
         matches!(self.columns.as_slice(), [column] if column.encoding == TOKENS_ENCODING && column.size.is_none())
     }
 }
 
-/// A shard as the index describes it.
+/// The description of a shard in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ListedShard {
     pub(super) config: ShardConfig,
     pub(super) samples: u64,
-    /// The raw file. With compression it is what the compressed file contains, and is not in the folder.
+    /// The raw file. If the shard is compressed, this is the decompressed content, and the folder does not have the file.
     pub(super) raw: FileInfo,
     pub(super) zip: Option<FileInfo>,
 }
 
 impl ListedShard {
-    /// Returns the file in the folder.
+    /// Returns the file that is in the folder: the compressed one, if any.
     pub(super) fn file(&self) -> &FileInfo {
         self.zip.as_ref().unwrap_or(&self.raw)
     }
@@ -71,7 +71,7 @@ impl ListedShard {
     /// Returns the compression of the file in the folder.
     ///
     /// # Errors
-    /// It is unknown.
+    /// The compression is unknown.
     pub(super) fn compression(&self) -> Result<Option<Compression>, String> {
         match (&self.zip, &self.config.compression) {
             (None, _) => Ok(None),
@@ -84,7 +84,7 @@ impl ListedShard {
 /// Reads the index of a set.
 ///
 /// # Errors
-/// There is none, or it is damaged, of another version, or names files outside of the folder.
+/// The index is missing, is damaged, has another version, or names files outside the folder.
 pub(super) fn read(folder: &Path) -> Outcome<Vec<ListedShard>> {
     let path = folder.join(INDEX);
     let bytes = read_whole(&path, MAX_INDEX_BYTES)?;
@@ -92,7 +92,7 @@ pub(super) fn read(folder: &Path) -> Outcome<Vec<ListedShard>> {
     parse(&bytes).map_err(|why| Failure::data("reading the index", why).on(Subject::path(path)))
 }
 
-/// Parses an `index.json`. Unknown keys are ignored.
+/// Parses an `index.json`. Ignores unknown keys.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<ListedShard>, String> {
     #[derive(Deserialize)]
     struct Content {
@@ -106,7 +106,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<ListedShard>, String> {
     content.shards.into_iter().map(Fields::shard).collect()
 }
 
-/// What the configuration of a shard, and its description in the index, may contain.
+/// The fields of a shard's configuration and of its description in the index.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Fields {
@@ -151,7 +151,7 @@ impl Fields {
         };
         check_file(&raw, MAX_SHARD_BYTES)?;
         zip.as_ref().map_or(Ok(()), |zip| check_file(zip, MAX_COMPRESSED_BYTES))?;
-        // The number of samples, and an offset for each and for the end.
+        // A shard contains the number of samples, the offset of each sample, and the end offset.
         if samples.saturating_add(2).saturating_mul(WORD_BYTES) > raw.bytes {
             return Err(format!("{:?} has {} bytes, too few for {samples} samples", raw.basename, raw.bytes));
         }

@@ -1,34 +1,35 @@
-//! A shard: the configuration, the division into shards, the head, and the header of a sample (docs/formats/mds.md §2 and §3).
+//! The layout of a shard: its configuration, the division into shards, the shard header, and the sample header (docs/formats/mds.md §2 and
+//! §3).
 
 use super::compression::Compression;
 use gristmill_core::{Failure, Outcome, Subject};
 
-/// Maximum size of a shard in bytes: the offsets in it are u32.
+/// Maximum size of a shard, in bytes: its offsets are `u32`.
 pub(super) const MAX_SHARD_BYTES: u64 = u32::MAX as u64;
-/// Default limit of the size of a shard, in bytes.
+/// Default size limit of a shard, in bytes.
 pub(super) const DEFAULT_SIZE_LIMIT: u64 = 1 << 26;
 /// Version of the format.
 pub(super) const VERSION: u64 = 2;
 
-/// Encoding of the only column of a set of tokens.
+/// Encoding of the only column of a token set.
 pub(super) const TOKENS_ENCODING: &str = "ndarray:int32";
-/// Bytes of a token, of an offset and of the length of a value.
+/// Size of a token, of an offset and of the length of a value, in bytes.
 pub(super) const WORD_BYTES: u64 = 4;
-/// Bytes that are collected before they are written.
+/// Size of the write buffer, in bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// The configuration, which is the same in all shards of a set.
+/// The configuration, which is identical in all shards of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Config {
     size_limit: u64,
-    /// In ascending order.
+    /// Names of the hashes, in ascending order.
     hashes: Vec<String>,
-    /// As it was given, such as `zstd:7`.
+    /// The compression as given by the user, such as `zstd:7`.
     compression: Option<String>,
 }
 
 impl Config {
-    /// Creates the configuration of a set of tokens. Shards have at most `size_limit` bytes.
+    /// Creates the configuration of a token set. Shards have at most `size_limit` bytes.
     pub(super) fn new(size_limit: u64, mut hashes: Vec<String>, compression: Option<String>) -> Self {
         hashes.sort();
         Self { size_limit, hashes, compression }
@@ -44,12 +45,12 @@ impl Config {
         Compression::parse(self.compression.as_deref()?).ok()
     }
 
-    /// Returns the JSON that is part of each shard.
+    /// Returns the JSON text that each shard contains.
     pub(super) fn to_json(&self) -> String {
         self.to_json_with("", "")
     }
 
-    /// Returns the JSON with further keys and their values: after `hashes`, and at the end. These texts contain their separators.
+    /// Returns the JSON text with additional keys after `hashes` and at the end. Both arguments include their separators.
     pub(super) fn to_json_with(&self, after_hashes: &str, end: &str) -> String {
         let compression = self.compression.as_deref().map_or("null".to_owned(), json_text);
         let hashes = json_list(self.hashes.iter().map(|name| json_text(name)));
@@ -62,12 +63,12 @@ impl Config {
     }
 }
 
-/// Returns a string as JSON. Names of files and hashes are ASCII.
+/// Returns a string as a JSON literal. Names of files and hashes are ASCII.
 pub(super) fn json_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Returns a list of values that are JSON already.
+/// Returns a JSON list of values that are JSON text already.
 pub(super) fn json_list(values: impl Iterator<Item = String>) -> String {
     format!("[{}]", values.collect::<Vec<String>>().join(", "))
 }
@@ -77,7 +78,7 @@ pub(super) fn basename(number: u64) -> String {
     format!("shard.{number:05}.mds")
 }
 
-/// Returns the size of a shard with this many samples of equal size, in bytes.
+/// Returns the size of a shard with this many samples of equal size, in bytes. `config_bytes` is the size of the configuration.
 fn shard_size(config_bytes: u64, samples: u64, sample_bytes: u64) -> u64 {
     let samples = samples.saturating_mul(sample_bytes.saturating_add(WORD_BYTES));
     (2 * WORD_BYTES).saturating_add(config_bytes).saturating_add(samples)
@@ -90,7 +91,7 @@ fn too_large(bytes: u64) -> Failure {
         .with_hint("give a smaller --size-limit or --sample-size")
 }
 
-/// Returns the code of the width of numbers in a shape, and the width in bytes.
+/// Returns the code for the integer width of a shape, and the width in bytes.
 fn shape_width(tokens: u64) -> (u8, usize) {
     match tokens {
         0..=0xff => (0, 1),
@@ -100,7 +101,7 @@ fn shape_width(tokens: u64) -> (u8, usize) {
     }
 }
 
-/// Returns the length of the column of a sample in bytes: its shape and the tokens.
+/// Returns the size of the column of a sample in bytes: its shape and its tokens.
 fn column_bytes(tokens: u64) -> u64 {
     tokens.saturating_mul(WORD_BYTES).saturating_add(1 + shape_width(tokens).1 as u64)
 }
@@ -110,7 +111,7 @@ pub(super) fn sample_bytes(tokens: u64) -> u64 {
     column_bytes(tokens).saturating_add(WORD_BYTES)
 }
 
-/// Returns what precedes the tokens of a sample: the length of the column, the number of dimensions, and the shape.
+/// Returns the bytes before the tokens of a sample: the length of the column, the number of dimensions, and the shape.
 pub(super) fn sample_header(tokens: u64) -> Outcome<Vec<u8>> {
     let length = u32::try_from(column_bytes(tokens)).map_err(|_| too_large(sample_bytes(tokens)))?;
     let (code, width) = shape_width(tokens);
@@ -120,27 +121,27 @@ pub(super) fn sample_header(tokens: u64) -> Outcome<Vec<u8>> {
     Ok(header)
 }
 
-/// One shard of a plan.
+/// A shard of a [`ShardPlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlannedShard {
-    /// Number of the first sample in the set, from 0.
+    /// Index of the first sample in the set.
     pub(super) first: u64,
     /// Number of samples.
     pub(super) samples: u64,
 }
 
-/// The division of samples of equal size into shards. A new shard begins before the sample with which the size limit would be exceeded.
+/// The division of samples of equal size into shards. A new shard starts before the sample that would exceed the size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ShardPlan {
     samples: u64,
     sample_bytes: u64,
     config_bytes: u64,
-    /// Samples that fit into a shard; 0 if one sample alone exceeds the size limit.
+    /// Number of samples that fit into a shard; 0 if one sample alone exceeds the size limit.
     capacity: u64,
 }
 
 impl ShardPlan {
-    /// Divides `samples` samples of `tokens` tokens each.
+    /// Divides `samples` samples of `tokens` tokens each into shards.
     ///
     /// # Errors
     /// A shard would have 4 GiB or more.
@@ -155,7 +156,7 @@ impl ShardPlan {
         }
     }
 
-    /// Whether one sample alone exceeds the size limit. The first shard then has no sample, and each other has one.
+    /// Whether one sample alone exceeds the size limit. The first shard then has no sample, and each other shard has one.
     pub(super) fn is_over_limit(&self) -> bool {
         self.capacity == 0 && self.samples > 0
     }
@@ -169,7 +170,7 @@ impl ShardPlan {
         }
     }
 
-    /// Returns a shard by its number; without samples beyond the last one.
+    /// Returns the shard with this index; it has no samples if it is after the last shard.
     pub(super) fn shard(&self, number: u64) -> PlannedShard {
         let (first, most) = match self.capacity {
             0 => (number.saturating_sub(1), number.min(1)),
@@ -189,7 +190,8 @@ impl ShardPlan {
         heads.saturating_add(self.samples.saturating_mul(self.sample_bytes + WORD_BYTES))
     }
 
-    /// Passes what precedes the samples of a shard to a callback: their number, their offsets and the end of the last, the configuration.
+    /// Passes the bytes before the samples of a shard to a callback: the number of samples, their offsets, the end offset, and the
+    /// configuration.
     pub(super) fn write_head(
         &self,
         samples: u64,
@@ -247,7 +249,7 @@ mod tests {
             let plan = ShardPlan::new(&config(limit), 25, 8).unwrap();
             (0..plan.shards()).map(|number| (plan.shard(number).first, plan.shard(number).samples)).collect::<Vec<_>>()
         };
-        // The number of digits of the limit is the same in all cases.
+        // All tested limits have the same number of digits, so the configuration has the same size.
         assert!((100..1_000).contains(&of_ten));
         let of_ten = of_ten - 1;
         assert_eq!(shards(of_ten), [(0, 10), (10, 10), (20, 5)]);

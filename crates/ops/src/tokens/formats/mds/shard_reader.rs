@@ -1,4 +1,4 @@
-//! Reads a shard from its first to its last byte, in bounded memory (docs/formats/mds.md §2).
+//! Reads a shard sequentially, in bounded memory (docs/formats/mds.md §2).
 
 use super::hashes::Hasher;
 use super::set::{ListedShard, ShardConfig};
@@ -7,11 +7,11 @@ use gristmill_core::Handles;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-/// Maximum size of the configuration in a shard, in bytes; that of tokens has about 200.
+/// Maximum size of the configuration in a shard, in bytes. Token sets have about 200 bytes.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 /// Maximum number of samples of a shard that is read.
 const MAX_SAMPLES: u32 = 1 << 26;
-/// Bytes that are read at a time.
+/// Number of bytes that are read at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Reads a shard and compares it with the index.
@@ -20,13 +20,13 @@ pub(super) struct ShardReader<'a> {
     pub(super) listed: &'a ListedShard,
 }
 
-/// The samples of a shard: the end of each, after the first begins.
+/// The offset of the first sample of a shard, and the end offset of each sample.
 pub(super) struct SampleOffsets {
     first: u32,
     ends: Vec<u32>,
 }
 
-/// Reason why a shard cannot be read further.
+/// The reason why the rest of a shard cannot be read.
 pub(super) type Defect = String;
 
 fn io_defect(error: &io::Error) -> Defect {
@@ -37,7 +37,7 @@ fn io_defect(error: &io::Error) -> Defect {
 }
 
 impl ShardReader<'_> {
-    /// Reads number, offsets and configuration, and compares them with the index.
+    /// Reads the number of samples, the offsets and the configuration, and compares them with the index.
     pub(super) fn head(&mut self) -> Result<SampleOffsets, Defect> {
         let samples = self.word()?;
         if u64::from(samples) != self.listed.samples {
@@ -73,8 +73,8 @@ impl ShardReader<'_> {
         Ok(SampleOffsets { first, ends })
     }
 
-    /// Reads all samples. Passes the number of each sample and its ids, in pieces, to `take`; sets of other columns have none. Returns the
-    /// number of the first sample that does not have `sample_size` tokens, and their count.
+    /// Reads all samples. Passes the number of each sample and its ids, in pieces, to `take`; samples that are not tokens have no ids.
+    /// Returns the number of the first sample that does not have `sample_size` tokens, and its token count.
     pub(super) fn samples(
         &mut self,
         head: &SampleOffsets,
@@ -101,7 +101,7 @@ impl ShardReader<'_> {
         Ok(other_sizes)
     }
 
-    /// Returns the number of tokens of the first sample; `None` without samples.
+    /// Returns the number of tokens of the first sample; `None` if the shard has no samples.
     pub(super) fn first_size(&mut self, head: &SampleOffsets) -> Result<Option<u64>, Defect> {
         match head.ends.first() {
             Some(end) => self.sample_head(u64::from(end - head.first)).map(Some),
@@ -109,7 +109,7 @@ impl ShardReader<'_> {
         }
     }
 
-    /// Reads what precedes the tokens of a sample of this many bytes; returns their number.
+    /// Reads the bytes before the tokens of a sample with this size. Returns the number of tokens.
     fn sample_head(&mut self, bytes: u64) -> Result<u64, Defect> {
         let length = u64::from(self.word()?);
         if length + WORD_BYTES != bytes {
@@ -130,7 +130,7 @@ impl ShardReader<'_> {
         Ok(tokens)
     }
 
-    /// Reads the values of a sample of this many bytes, which must fill it.
+    /// Reads the values of a sample with this size. The values must fill the sample.
     fn columns(&mut self, bytes: u64) -> Result<(), Defect> {
         let mut total = 0;
         for column in &self.listed.config.columns {
@@ -175,7 +175,7 @@ pub(super) struct HashingReader<'a, R> {
     inner: R,
     hashers: Vec<(String, Box<dyn Hasher>)>,
     handles: &'a Handles<'a>,
-    /// Whether the bytes count for the progress.
+    /// Whether the bytes count towards the progress.
     pub(super) counts_progress: bool,
 }
 
@@ -184,7 +184,7 @@ impl<'a, R: Read> HashingReader<'a, R> {
         Self { inner, hashers, handles, counts_progress: false }
     }
 
-    /// Returns the hashes of what was read, by name.
+    /// Returns the hashes of all bytes read, by name.
     pub(super) fn hexes(self) -> BTreeMap<String, String> {
         self.hashers.into_iter().map(|(name, hasher)| (name, hasher.hex())).collect()
     }

@@ -1,4 +1,4 @@
-//! Unpacks compressed shards into scratch for the browser.
+//! Decompresses shards into scratch, for the browser.
 
 use super::compression::Compression;
 use super::set::ListedShard;
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const ACTIVITY: &str = "unpacking a shard";
-/// Bytes that are unpacked at a time.
+/// Number of bytes that are decompressed at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// The unpacked shards of a set. Those used last are kept, within the limit of scratch.
+/// The decompressed shards of a set. The most recently used ones stay in scratch, up to its size limit.
 pub(super) struct UnpackedShards {
     stop: Cancel,
     kept: Mutex<KeptShards>,
@@ -23,22 +23,22 @@ pub(super) struct UnpackedShards {
 
 #[derive(Default)]
 struct KeptShards {
-    /// The one used last is at the end. What cannot be unpacked is not tried again.
+    /// The most recently used shard is last. A shard that could not be decompressed is not tried again.
     shards: Vec<(PathBuf, Outcome<Arc<ReadFile>>)>,
     unpacked: u64,
     scratch: Option<Scratch>,
 }
 
 impl UnpackedShards {
-    /// Returns an empty list. Unpacking ends when `stop` is set.
+    /// Returns an empty cache. Decompression stops when `stop` is set.
     pub(super) fn new(stop: Cancel) -> Self {
         Self { stop, kept: Mutex::default() }
     }
 
-    /// Returns what the compressed shard at a path contains.
+    /// Returns the decompressed content of the shard at a path.
     ///
     /// # Errors
-    /// It is damaged, contains more or less than the index states, or scratch does not hold it.
+    /// The shard is damaged, its size differs from the index, or it does not fit into scratch.
     pub(super) fn open(&self, path: &Path, listed: &ListedShard, compression: Compression) -> Outcome<Arc<ReadFile>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept.shards.iter().position(|(known, _)| known == path);

@@ -1,4 +1,4 @@
-//! Cuts tokens into samples, and writes shards of them.
+//! Divides tokens into samples, and writes shards of them.
 
 use super::compression::Compression;
 use super::files::ShardFolder;
@@ -19,27 +19,27 @@ use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The spool of all tokens.
+/// Name of the spool of all tokens.
 pub(super) const TOKENS_SPOOL: &str = "tokens";
-/// Bytes of a token.
+/// Size of a token, in bytes.
 const TOKEN_BYTES: u64 = 4;
-/// Name of this step in errors.
+/// Name of this activity in errors.
 const ACTIVITY: &str = "packing for mds";
 
-/// The writer of an MDS set.
+/// Writes the shards and the index of an MDS set.
 pub(super) struct Writer<'a> {
     output: &'a ShardFolder,
-    /// Tokens that follow the end of a sample in their document (`--no-wrap`).
+    /// Number of tokens that `--no-wrap` drops: those of a document after the end of its sample.
     skipped_tokens: u64,
 }
 
 impl<'a> Writer<'a> {
-    /// Returns a writer that begins with the first file.
+    /// Returns a writer that starts with the first file.
     pub(super) fn new(output: &'a ShardFolder) -> Self {
         Self { output, skipped_tokens: 0 }
     }
 
-    /// Appends documents, each up to the end of the sample that it fills.
+    /// Appends documents, each up to the end of the current sample.
     fn append_without_wrap(&mut self, block: &EncodedBlock, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         let sample_bytes = self.output.sample_size * TOKEN_BYTES;
         let mut begun = spools.bytes(TOKENS_SPOOL) % sample_bytes;
@@ -65,7 +65,7 @@ impl<'a> Writer<'a> {
         plan.write_head(planned.samples, &config.to_json(), &mut |piece| raw.write_all(piece))?;
         let header = sample_header(sample_size)?;
         let sample_bytes = sample_size * TOKEN_BYTES;
-        // Where the next sample begins, counted from the current byte.
+        // Number of bytes up to the next sample.
         let mut left = 0;
         let (start, end) = (planned.first * sample_bytes, (planned.first + planned.samples) * sample_bytes);
         each_chunk(&finishing.spool(TOKENS_SPOOL), start, end, &mut |mut piece| {
@@ -114,7 +114,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Returns notes on what the options leave out.
+    /// Returns notes on tokens and samples that the options drop.
     fn notes(&self, plan: &ShardPlan) -> Vec<Problem> {
         let note = |flag: &str, why: String| Problem::note(ProblemKind::Other, Subject::field(flag), why);
         let mut notes = Vec::new();
@@ -191,11 +191,11 @@ impl TokenWriter for Writer<'_> {
     }
 }
 
-/// A file whose bytes are hashed while they are written.
+/// A file that computes hashes of its bytes while they are written.
 struct HashedFile {
     file: BufferedFile,
     hashers: Vec<(String, Box<dyn Hasher>)>,
-    /// Why a write through [`io::Write`] failed.
+    /// The reason why a write through [`io::Write`] failed.
     failure: Option<Failure>,
 }
 
@@ -210,7 +210,7 @@ impl HashedFile {
         self.file.write_all(bytes)
     }
 
-    /// Closes the file, and describes it.
+    /// Closes the file and returns its description.
     fn finish(self, basename: String) -> Outcome<FileInfo> {
         let bytes = self.file.close()?;
         let hashes = self.hashers.into_iter().map(|(name, hasher)| (name, hasher.hex())).collect();

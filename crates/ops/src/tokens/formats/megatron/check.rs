@@ -6,7 +6,7 @@ use gristmill_core::pack::{MegatronTarget, TextField, TokenType};
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
 
-/// Returns the wrong answers.
+/// Returns one refusal for each wrong answer to the options of the format.
 pub(super) fn refusals(plan: &PackPlan, target: &MegatronTarget) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if !matches!(target.token_type, None | Some(TokenType::U16 | TokenType::I32)) {
@@ -35,7 +35,7 @@ pub(super) fn refusals(plan: &PackPlan, target: &MegatronTarget) -> Vec<Problem>
     wrong_ones
 }
 
-/// Returns notes on what ends a document, and on what is left out of the tokenizer file.
+/// Returns notes on the end of documents, and on settings of the tokenizer file that are ignored.
 pub(super) fn notes(plan: &PackPlan, target: &MegatronTarget, tokenizer: &Tokenizer) -> Vec<Problem> {
     let template = tokenizer.template().unwrap_or_default();
     let has_template_end = target.special_tokens && !template.suffix.is_empty();

@@ -1,4 +1,4 @@
-//! The encoding of pairs.
+//! How `--format megatron` encodes documents.
 
 use super::Megatron;
 use crate::tokens::encode::{end_id, EncodingSpec, End, IdSource, Kind, SequenceRules};
@@ -8,10 +8,10 @@ use gristmill_core::{Outcome, PackPlan};
 use gristmill_data::source::documents::DocumentRules;
 use gristmill_tokenizer::{Template, Tokenizer};
 
-/// Vocabularies of this size and larger have tokens of four bytes (docs/formats/megatron.md §2).
+/// Vocabularies with at least this many entries have tokens of four bytes (docs/formats/megatron.md §2).
 const LARGE_VOCABULARY: u64 = 65_500;
 
-/// Returns the encoding of a plan: sequences with the template, and the end token after each document that has a token.
+/// Returns the encoding of a plan: sequences with the template, and the end token after each document that has tokens.
 pub(super) fn encoding(plan: &PackPlan, target: &MegatronTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
     let end = match (&target.eod_token, &plan.end) {
         (Some(token), _) => Some(tokenizer.expect_id(token)?),
@@ -40,7 +40,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &MegatronTarget, tokenizer: &Tok
     let spec = EncodingSpec {
         end,
         kind: Kind::Sequences(sequences),
-        // The lines decide the partitions.
+        // Partitions are assigned by line number.
         ids: if target.partitions.is_some() { IdSource::Line } else { IdSource::Unused },
         is_length_planned: true,
         ..EncodingSpec::new((Megatron.name(), rules), template, token, tokenizer)
@@ -51,7 +51,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &MegatronTarget, tokenizer: &Tok
     })
 }
 
-/// Returns the type of a token for a vocabulary with this many entries, added tokens included.
+/// Returns the token type for a vocabulary with this many entries, including added tokens.
 fn token_type(entries: u64) -> TokenType {
     if entries < LARGE_VOCABULARY {
         TokenType::U16

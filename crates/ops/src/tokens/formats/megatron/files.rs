@@ -5,34 +5,34 @@ use gristmill_core::pack::{MegatronTarget, TextField, TokenType};
 use gristmill_core::PackPlan;
 use std::path::{Path, PathBuf};
 
-/// The key in names if a jq program makes the texts.
+/// The key in file names if a jq program extracts the texts.
 const USUAL_KEY: &str = "text";
 
 /// The pairs of a run.
 pub(super) struct Pairs {
-    /// The output of the plan, or the folder of the format in it.
+    /// The output of the plan, or the format's folder in it.
     pub(super) place: PathBuf,
-    /// The paths of the pairs of each key without number and suffix.
+    /// The paths of the pairs of each key, without number and suffix.
     pub(super) prefixes: Vec<PathBuf>,
     pub(super) token: TokenType,
-    /// Closes a pair once it has more tokens than this.
+    /// A pair is closed once it has more tokens than this.
     pub(super) max_tokens: Option<u64>,
-    /// Number of partitions that documents are assigned to by their lines; the pair has one after the other.
+    /// Number of partitions that documents are assigned to by line number. A pair contains its partitions one after the other.
     pub(super) partitions: u64,
 }
 
-/// The spools of a pair, or of a partition of it.
+/// The spools of a pair, or of one partition of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairSpools {
-    /// The key, counted from 0.
+    /// Index of the key.
     pub(super) key: usize,
-    /// The pair among those of the key, counted from 0.
+    /// Index of the pair among the pairs of the key.
     pub(super) number: u64,
-    /// The partition, counted from 0.
+    /// Index of the partition.
     pub(super) partition: u64,
 }
 
-/// Returns the keys of the texts, which are part of the names.
+/// Returns the keys of the texts, which are part of the file names.
 pub(super) fn text_keys<'a>(plan: &'a PackPlan, target: &'a MegatronTarget) -> Vec<&'a str> {
     match &plan.text {
         _ if !target.keys.is_empty() => target.keys.iter().map(String::as_str).collect(),
@@ -41,12 +41,12 @@ pub(super) fn text_keys<'a>(plan: &'a PackPlan, target: &'a MegatronTarget) -> V
     }
 }
 
-/// Whether the output of a plan is a folder and not the beginning of file names.
+/// Whether the output of a plan is a folder instead of a prefix of file names.
 pub(super) fn is_folder(plan: &PackPlan) -> bool {
     plan.output.ends_with('/')
 }
 
-/// Returns the path of all pairs of a key without number and suffix.
+/// Returns the path of all pairs of a key, without number and suffix.
 pub(super) fn prefix(plan: &PackPlan, key: &str, place: &Path, is_alone: bool) -> PathBuf {
     let name = format!("{key}_document");
     match place.file_name().filter(|_| is_alone && !is_folder(plan)) {
@@ -60,22 +60,22 @@ pub(super) fn prefix(plan: &PackPlan, key: &str, place: &Path, is_alone: bool) -
 }
 
 impl PairSpools {
-    /// Returns the spool of the tokens.
+    /// Returns the name of the spool of the tokens.
     pub(super) fn tokens(self) -> String {
         self.name("bin")
     }
 
-    /// Returns the spool of the lengths of the sequences.
+    /// Returns the name of the spool of the sequence lengths.
     pub(super) fn lengths(self) -> String {
         self.name("lengths")
     }
 
-    /// Returns the spool of the numbers of sequences of the documents.
+    /// Returns the name of the spool of the numbers of sequences per document.
     pub(super) fn counts(self) -> String {
         self.name("counts")
     }
 
-    /// Returns all spools.
+    /// Returns the names of all spools.
     pub(super) fn all(self) -> [String; 3] {
         [self.tokens(), self.lengths(), self.counts()]
     }
@@ -86,7 +86,7 @@ impl PairSpools {
 }
 
 impl Pairs {
-    /// Returns the pairs of a plan at a place.
+    /// Returns the pairs that a plan writes to an output.
     pub(super) fn of(plan: &PackPlan, target: &MegatronTarget, place: OutputTarget, token: TokenType) -> Self {
         let of_key = |key| prefix(plan, key, &place.path, place.is_only_target);
         Self {
@@ -98,7 +98,7 @@ impl Pairs {
         }
     }
 
-    /// Returns the path of the tokens of a pair.
+    /// Returns the path of the token file of a pair.
     pub(super) fn bin(&self, key: usize, number: u64) -> PathBuf {
         self.path(key, number, "bin")
     }
@@ -108,12 +108,12 @@ impl Pairs {
         self.path(key, number, "idx")
     }
 
-    /// Returns the keys, counted from 0.
+    /// Returns the indexes of the keys.
     pub(super) fn keys(&self) -> std::ops::Range<usize> {
         0..self.prefixes.len()
     }
 
-    /// Returns the path that readers open: that of the first pair without a suffix.
+    /// Returns the path that readers open: the path of the first pair without a suffix.
     pub(super) fn first(&self) -> PathBuf {
         with_end(self.prefix(0), &self.number(0))
     }

@@ -1,41 +1,41 @@
-//! `.idx`: types, lengths, offsets and documents of a pair (docs/formats/megatron.md §1).
+//! `.idx`, the index of a pair: token type, lengths, offsets and documents (docs/formats/megatron.md §1).
 
 use gristmill_core::pack::TokenType;
 use gristmill_core::{Failure, Outcome};
 use gristmill_data::formats::megatron::MAGIC;
 
-/// Bytes of the index before the lengths.
+/// Size of the index header before the lengths, in bytes.
 pub(super) const HEAD_BYTES: u64 = 34;
-/// Bytes of a mark of a document.
+/// Size of the mark of a document, in bytes.
 pub(super) const MARK_BYTES: u64 = 8;
-/// Bytes of a length in the index.
+/// Size of a length in the index, in bytes.
 pub(super) const LENGTH_BYTES: u64 = 4;
-/// Bytes of the index for a document with a sequence.
+/// Size of the index entries of a document with one sequence, in bytes.
 pub(super) const DOCUMENT_BYTES: u64 = LENGTH_BYTES + 8 + MARK_BYTES;
 
 const VERSION: u64 = 1;
-/// Names and bytes of the token types, by their code from 1.
+/// Names and sizes in bytes of the token types. The code of a type is its index in this list plus one.
 const TYPES: [(&str, u64); 8] =
     [("u8", 1), ("i8", 1), ("i16", 2), ("i32", 4), ("i64", 8), ("f64", 8), ("f32", 4), ("u16", 2)];
 
 /// The type of the tokens of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PairType {
-    /// Its number in the index.
+    /// The code of the type in the index.
     pub(super) code: u8,
     pub(super) name: &'static str,
-    /// Bytes of a token.
+    /// Bytes per token.
     pub(super) bytes: u64,
 }
 
 impl PairType {
-    /// Returns the type of this number.
+    /// Returns the type with this code.
     pub(super) fn of_code(code: u8) -> Option<Self> {
         let (name, bytes) = *TYPES.get(usize::from(code).checked_sub(1)?)?;
         Some(Self { code, name, bytes })
     }
 
-    /// Returns the type of tokens that are packed.
+    /// Returns the type of packed tokens.
     pub(super) fn of(token: TokenType) -> Outcome<Self> {
         let code = match token {
             TokenType::I32 => Self::of_code(4),
@@ -48,25 +48,25 @@ impl PairType {
     }
 }
 
-/// Takes numbers of a table, some at a time.
+/// A callback that receives the numbers of a table in batches.
 pub(super) type TakeNumbers<'a, N> = &'a mut dyn FnMut(&[N]) -> Outcome<()>;
 
-/// The numbers that an index is made of. Each table is read several times.
+/// The numbers from which an index is written. Each table is read several times.
 pub(super) trait IndexTables {
     /// Reads the length of each sequence.
     fn lengths(&self, take: TakeNumbers<'_, i32>) -> Outcome<()>;
     /// Reads the number of sequences of each document.
     fn counts(&self, take: TakeNumbers<'_, u32>) -> Outcome<()>;
-    /// Reads the modes of the sequences; a pair that is not multimodal has none.
+    /// Reads the modes of the sequences; only multimodal pairs have modes.
     fn modes(&self, _take: TakeNumbers<'_, u8>) -> Outcome<()> {
         Ok(())
     }
 }
 
-/// Returns the length of a sequence as the index has it.
+/// Returns the length of a sequence as an index stores it.
 ///
 /// # Errors
-/// It has 2³¹ tokens or more.
+/// The sequence has 2³¹ tokens or more.
 pub(super) fn sequence_length(tokens: u64) -> Outcome<i32> {
     i32::try_from(tokens).map_err(|_| {
         let why = format!("a sequence has {tokens} tokens, and an index of Megatron has at most {}", i32::MAX);
@@ -125,7 +125,7 @@ pub(super) fn write_index(
 pub(super) mod testing {
     use super::*;
 
-    /// Tables in memory.
+    /// The tables of an index in memory.
     pub(in super::super) struct Tables<'a> {
         pub(in super::super) lengths: &'a [i32],
         pub(in super::super) counts: &'a [u32],

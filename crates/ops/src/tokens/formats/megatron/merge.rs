@@ -1,4 +1,4 @@
-//! Merges the pairs of a folder: tokens one after the other, and one index (docs/formats/megatron.md §6).
+//! Merges the pairs of a folder: concatenates the tokens, and writes one index (docs/formats/megatron.md §6).
 
 use super::index::{write_index, IndexTables, PairType, TakeNumbers, DOCUMENT_BYTES};
 use super::no_tokens;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "merging pairs";
-/// Bytes that are written at a time.
+/// Size of the write buffer, in bytes.
 const WRITE_BYTES: usize = 1 << 20;
 /// Permission bits of written files.
 const FILE_MODE: u32 = 0o644;
@@ -34,19 +34,19 @@ const FOLDER_MODE: u32 = 0o755;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PairMergePlan {
-    /// [`PLAN_VERSION`].
+    /// Version of the plan, see [`PLAN_VERSION`].
     pub version: u32,
     /// Folder with the pairs.
     pub input: PathBuf,
-    /// Path of the merged pair without suffix.
+    /// Path of the merged pair, without a suffix.
     pub output: PathBuf,
-    /// Keeps the modes of multimodal pairs.
+    /// Whether to keep the modes of multimodal pairs.
     #[serde(default)]
     pub multimodal: bool,
-    /// Replaces an existing pair of this name.
+    /// Whether to replace an existing pair of this name.
     #[serde(default)]
     pub overwrite: bool,
-    /// Drops the modes of multimodal pairs, as the reference program does.
+    /// Whether to drop the modes of multimodal pairs, as the reference program does.
     #[serde(default)]
     pub compat: bool,
 }
@@ -65,7 +65,7 @@ impl PairMergePlan {
     }
 }
 
-/// A pair that is merged. Its files are only open while they are read.
+/// A pair that is merged. Its files are open only while they are read.
 struct SourcePair {
     index: PathBuf,
     sequences: u64,
@@ -92,7 +92,7 @@ impl<'a> Sources<'a> {
     fn find(plan: &PairMergePlan, context: &'a TaskContext) -> Outcome<Self> {
         files::read_dir(&plan.input).map(drop).map_err(|error| Failure::io(ACTIVITY, &plan.input, &error))?;
         let mut found: Vec<PathBuf> = indexes(&plan.input).filter(|path| is_index(path)).collect();
-        // By the names without suffix, of which one may begin with another.
+        // Sorts by the names without suffix, because one of these names may be a prefix of another.
         found.sort_by_cached_key(|path| path.with_extension("").into_os_string());
         report_others(&plan.input, &found, context)?;
         let mut pairs = Vec::with_capacity(found.len());
@@ -100,7 +100,7 @@ impl<'a> Sources<'a> {
         context.progress.expect(found.len() as u64, 0);
         for index in found {
             let open = PairIndex::open(&index).and_then(|pair| pair.check(&context.cancel).map(|_| pair));
-            // A check that was cancelled is no damage.
+            // A cancelled check does not mean that the pair is damaged.
             context.cancel.check()?;
             let pair = open.map_err(damaged(&index))?;
             let (pair_type, has_modes) = *common.get_or_insert((pair.pair_type, pair.has_modes));
@@ -134,7 +134,8 @@ impl<'a> Sources<'a> {
         self.pairs.iter().map(of).fold(0, u64::saturating_add)
     }
 
-    /// Passes each pair with the number of its numbers to `read`, which reads some of them from a first one on.
+    /// Calls `read` for each pair with the first index and the count of each batch of its numbers. `count` returns how many numbers a pair
+    /// has.
     fn for_each_pair(
         &self,
         count: fn(&PairIndex) -> u64,
@@ -178,7 +179,7 @@ impl IndexTables for Sources<'_> {
     }
 }
 
-/// Refuses to lose modes, and to mix pairs with and without them.
+/// Refuses plans that would lose modes, and folders that mix pairs with and without modes.
 fn refuse_modes(plan: &PairMergePlan, index: &Path, has_modes: bool, first_has_modes: bool) -> Outcome<()> {
     let (why, hint) = match (plan.multimodal, has_modes) {
         (true, false) => ("its sequences have no modes", "leave out --multimodal"),
@@ -216,10 +217,10 @@ fn report_others(folder: &Path, pairs: &[PathBuf], context: &TaskContext) -> Out
     context.problems.report(Problem::note(ProblemKind::FileLeftOut, Subject::path(folder), why))
 }
 
-/// Merges the pairs of a folder, or determines the result of a merge. An existing pair is only replaced if the plan allows it.
+/// Merges the pairs of a folder, or determines the result of an earlier merge. Replaces an existing pair only if the plan permits it.
 ///
 /// # Errors
-/// A pair is damaged or of another type; there is none; the output exists, or cannot be written.
+/// A pair is damaged or has another type, the folder has no pair, or the output exists or cannot be written.
 pub(crate) fn run_pair_merge(plan: &PairMergePlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     context.phase_of(Phase::Open, "pair", "looking at the pairs");
     let output = files::absolute(&plan.output).map_err(|error| Failure::io(ACTIVITY, &plan.output, &error))?;
@@ -274,7 +275,7 @@ fn refuse_existing(path: &Path) -> Failure {
     failure.with_hint("--force-overwrite replaces it; or name another output")
 }
 
-/// Refuses an output that is one of the pairs that are read.
+/// Refuses an output that is one of the input pairs.
 fn refuse_own_input(sources: &Sources<'_>, idx: &Path) -> Outcome<()> {
     let Ok(target) = files::canonicalize(idx) else { return Ok(()) };
     match sources.pairs.iter().find(|pair| files::canonicalize(&pair.index).is_ok_and(|index| index == target)) {
@@ -285,7 +286,7 @@ fn refuse_own_input(sources: &Sources<'_>, idx: &Path) -> Outcome<()> {
     }
 }
 
-/// Writes and publishes the merged pair; returns the sizes of its files, or `None` if the same files exist.
+/// Writes and publishes the merged pair. Returns the sizes of its files, or `None` if identical files exist.
 fn write(
     sources: &Sources<'_>,
     (output, bin, idx): (&Path, &Path, &Path),

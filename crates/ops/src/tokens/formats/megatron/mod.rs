@@ -29,7 +29,7 @@ use std::path::PathBuf;
 /// The format `megatron`.
 pub(super) struct Megatron;
 
-/// Returns the problem of a pair without tokens.
+/// Returns the problem for a pair without tokens.
 fn no_tokens(subject: Subject, documents: u64) -> Problem {
     let what = if documents == 0 { "there are no documents" } else { "no document has a token" };
     let why = format!("{what}, and readers of Megatron cannot open a pair without tokens");
@@ -82,12 +82,12 @@ impl TokenFormat for Megatron {
         &InputRules::JSON_LINES
     }
 
-    /// The slash keeps the pairs in a folder: without it, they would be next to the input.
+    /// Ends with a slash, so that the pairs are in a folder instead of next to the input.
     fn output_name(&self, stem: &str, _: bool) -> String {
         format!("{}/", folder_name(stem))
     }
 
-    /// Empty texts are left out by design: there is nothing to train on.
+    /// Empty texts are omitted by design, because training cannot use them.
     fn document_rules(&self) -> DocumentRules {
         let refused = DocumentRules::PYTHON_TEXT.refused.with(Quirks::SECOND_HALF_IN_TEXT);
         DocumentRules { skips_empty: true, refused, ..DocumentRules::PYTHON_TEXT }
@@ -97,7 +97,7 @@ impl TokenFormat for Megatron {
         encoding::encoding(plan, &target(plan), tokenizer)
     }
 
-    /// Alone, the pairs may be next to the text.
+    /// If the plan has no other format, the pairs may be in the folder of the text.
     fn own_places(&self, plan: &PackPlan, place: &OutputTarget) -> Vec<PathBuf> {
         match place.is_only_target && !files::is_folder(plan) {
             true => Vec::new(),
@@ -105,18 +105,18 @@ impl TokenFormat for Megatron {
         }
     }
 
-    /// Alone, its pairs have the output as the beginning of their names.
+    /// If the plan has no other format, the output is the prefix of the names of the pairs.
     fn opened(&self, plan: &PackPlan, place: OutputTarget) -> PathBuf {
         let target = target(plan);
         files::Pairs::of(plan, &target, place, target.token_type.unwrap_or(TokenType::U16)).first()
     }
 
-    /// A pair without documents is what the reference writes; the run reports it as a problem.
+    /// The reference program writes pairs without documents; the run reports such a pair as a problem.
     fn may_be_empty(&self, _: &PackPlan) -> bool {
         true
     }
 
-    /// A token, and the length, offset and mark of a document.
+    /// A text byte becomes at most a token, and the length, offset and mark of a document.
     fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
         4 + index::DOCUMENT_BYTES + 2 * index::LENGTH_BYTES
     }

@@ -1,4 +1,4 @@
-//! The options of `--format megatron`, in addition to those that are shared with other formats.
+//! The options of `--format megatron`, except those shared with other formats.
 
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::pack::EmptyTexts;

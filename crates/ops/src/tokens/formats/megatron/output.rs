@@ -1,4 +1,4 @@
-//! The files of pairs.
+//! The output files of `--format megatron`.
 
 use super::files::{is_folder, PairSpools, Pairs};
 use super::index::{DOCUMENT_BYTES, HEAD_BYTES, LENGTH_BYTES, MARK_BYTES};
@@ -10,10 +10,10 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
-/// Limit of pairs in a preview.
+/// Maximum number of pairs in a preview.
 const MAX_SHOWN_PAIRS: usize = 500;
 
-/// Returns one output for all inputs, in their order.
+/// Assigns all inputs to one output, in their order.
 pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, spec, place, files } = request;
     if place.is_only_target && is_folder(plan) && files::is_file(&place.path) {
@@ -44,7 +44,7 @@ impl TokenOutput for Pairs {
         self.first()
     }
 
-    /// The number of pairs of a key is only known at the end.
+    /// Lists only the first pair of each key, because the number of pairs is known at the end of the run.
     fn files(&self) -> Vec<(String, PathBuf)> {
         let of_key = |key| {
             let spools = PairSpools { key, number: 0, partition: 0 };
@@ -75,7 +75,7 @@ impl TokenOutput for Pairs {
         }
     }
 
-    /// The lengths of sequences and the numbers of them are spooled, and partitions are put together.
+    /// The last stage reads the spools of lengths and counts, and concatenates partitions.
     fn scratch_bytes(&self, bytes: u64, items: u64) -> u64 {
         let tables = items.saturating_mul(2 * LENGTH_BYTES).saturating_mul(self.prefixes.len() as u64);
         tables.saturating_add(if self.partitions > 1 { bytes } else { 0 })

@@ -1,4 +1,4 @@
-//! Reads the index of a pair (docs/formats/megatron.md §1). Nothing in it is used before it is checked.
+//! Reads and validates the index of a pair (docs/formats/megatron.md §1).
 
 use super::index::{PairType, HEAD_BYTES};
 use gristmill_core::Cancel;
@@ -6,7 +6,7 @@ use gristmill_data::formats::megatron::{index_of, is_unfinished, tokens_of, MAGI
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 
-/// Numbers that are read at a time.
+/// Number of numbers that are read at a time.
 pub(super) const NUMBERS_PER_READ: u64 = 1 << 16;
 /// An open index.
 pub(super) struct PairIndex {
@@ -14,19 +14,19 @@ pub(super) struct PairIndex {
     pub(super) sequences: u64,
     pub(super) documents: u64,
     pub(super) pair_type: PairType,
-    /// Whether each sequence has a mode: a multimodal pair.
+    /// Whether each sequence has a mode, as in a multimodal pair.
     pub(super) has_modes: bool,
-    /// Path of the tokens.
+    /// Path of the token file.
     pub(super) tokens: PathBuf,
-    /// Size of the tokens in bytes.
+    /// Size of the token file, in bytes.
     pub(super) bytes: u64,
 }
 
-/// What an index says of all sequences.
+/// Totals of all sequences of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub(super) tokens: u64,
-    /// Tokens of the shortest and of the longest sequence.
+    /// Number of tokens of the shortest and of the longest sequence.
     pub(super) range: Option<(u64, u64)>,
 }
 
@@ -34,7 +34,7 @@ impl PairIndex {
     /// Opens the index of a pair by one of its paths.
     ///
     /// # Errors
-    /// A file cannot be opened; the head is damaged, or does not fit the size of the index.
+    /// A file cannot be opened, or the header is damaged or does not fit the size of the index.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         let tokens = tokens_of(path);
         if is_unfinished(&tokens) {
@@ -69,10 +69,10 @@ impl PairIndex {
         Ok(Self { file, sequences, documents: marks - 1, pair_type, has_modes, tokens, bytes })
     }
 
-    /// Reads all lengths, offsets and marks.
+    /// Reads and validates all lengths, offsets and marks.
     ///
     /// # Errors
-    /// The first number that is wrong, or `cancel` is cancelled.
+    /// A number is wrong (only the first one is reported), or `cancel` is cancelled.
     pub(super) fn check(&self, cancel: &Cancel) -> Result<Totals, String> {
         let (mut sequence, mut offset, mut totals) = (0, 0_u64, Totals::default());
         while sequence < self.sequences {
@@ -115,7 +115,7 @@ impl PairIndex {
         }
     }
 
-    /// Returns the first and the last byte of a document, as far as the index says.
+    /// Returns the start and the end of a document in the token file in bytes, as stated in the index.
     pub(super) fn span(&self, first_sequence: u64, end_sequence: u64) -> Result<(u64, u64), String> {
         let is_inside = first_sequence < end_sequence && end_sequence <= self.sequences;
         if !is_inside {
@@ -129,7 +129,7 @@ impl PairIndex {
         Ok((start, end.saturating_add(length.unwrap_or_default().saturating_mul(self.pair_type.bytes))))
     }
 
-    /// Returns the marks of documents: the number of the first sequence of each.
+    /// Returns the marks of documents. A mark is the index of the document's first sequence.
     pub(super) fn marks(&self, first: u64, count: u64) -> Result<Vec<i64>, String> {
         self.numbers(HEAD_BYTES + 12 * self.sequences + 8 * first, count, i64::from_le_bytes)
     }
@@ -144,10 +144,10 @@ impl PairIndex {
         self.file.mode()
     }
 
-    /// Returns the number of sequences of documents.
+    /// Returns the number of sequences of each of these documents.
     ///
     /// # Errors
-    /// The index cannot be read, or a document has fewer sequences than none, or 2³² or more.
+    /// The index cannot be read, or a document has a negative number of sequences, or 2³² or more.
     pub(super) fn counts(&self, first: u64, count: u64) -> Result<Vec<u32>, String> {
         let marks = self.marks(first, count.saturating_add(1))?;
         let counts = marks.windows(2).map(|pair| match pair {
@@ -157,19 +157,19 @@ impl PairIndex {
         counts.collect::<Option<_>>().ok_or_else(|| "a document has fewer sequences than none, or too many".to_owned())
     }
 
-    /// Returns the modes of sequences, of a multimodal pair.
+    /// Returns the modes of sequences of a multimodal pair.
     pub(super) fn modes(&self, first: u64, count: u64) -> Result<Vec<u8>, String> {
         let marks = self.documents.saturating_add(1).saturating_mul(8);
         let start = HEAD_BYTES.saturating_add(12 * self.sequences).saturating_add(marks);
         self.numbers(start.saturating_add(first), count, |[mode]: [u8; 1]| mode)
     }
 
-    /// Returns the tokens of sequences.
+    /// Returns the lengths of sequences, in tokens.
     pub(super) fn lengths(&self, first: u64, count: u64) -> Result<Vec<i32>, String> {
         self.numbers(HEAD_BYTES + 4 * first, count, i32::from_le_bytes)
     }
 
-    /// Returns the offsets of sequences in the tokens, in bytes.
+    /// Returns the offsets of sequences in the token file, in bytes.
     pub(super) fn offsets(&self, first: u64, count: u64) -> Result<Vec<i64>, String> {
         self.numbers(HEAD_BYTES + 4 * self.sequences + 8 * first, count, i64::from_le_bytes)
     }

@@ -1,4 +1,4 @@
-//! Reads pairs, and folders of them: `info`, `lint`, `verify` and the rows of the browser.
+//! Reads pairs and folders of pairs for `info`, `lint`, `verify` and the rows of the browser.
 
 use super::super::super::reader::{range_text, CheckRequest, TokenReader};
 use super::no_tokens;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const ACTIVITY: &str = "looking at the tokens";
-/// Bytes that are read at a time; a multiple of the size of every token.
+/// Number of bytes that are read at a time; a multiple of the size of every token type.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Reads a pair.
@@ -53,7 +53,7 @@ struct PairFacts {
     token_type: &'static str,
     /// Whether each sequence has a mode.
     is_multimodal: bool,
-    /// Tokens of the shortest and of the longest sequence.
+    /// Number of tokens of the shortest and of the longest sequence.
     sequence_tokens: Option<(u64, u64)>,
 }
 
@@ -100,7 +100,7 @@ reads_pairs!(
     }
 );
 
-/// Returns the indexes at a path, sorted by name, and the files of tokens that have none.
+/// Returns the indexes at a path, sorted by name, and the token files without an index.
 fn list(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     if !files::is_dir(path) {
         return (vec![index_of(path)], Vec::new());
@@ -113,7 +113,7 @@ fn list(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (pairs, alone)
 }
 
-/// Returns the problems of files of tokens that have no index.
+/// Returns the problems of token files without an index.
 fn unfinished(alone: Vec<PathBuf>) -> impl Iterator<Item = Problem> {
     alone.into_iter().map(|file| Problem::problem(ProblemKind::MissingFile, Subject::path(file), UNFINISHED))
 }
@@ -248,7 +248,7 @@ fn check_pair(index: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -
     }
 }
 
-/// Returns what reads a token of a type as an id; `None` for fractions.
+/// Returns the function that reads a token of a type as an id; `None` for floating-point types.
 fn id_reader(type_name: &str) -> Option<fn(&[u8]) -> i64> {
     fn of<const N: usize>(token: &[u8]) -> [u8; N] {
         token.try_into().unwrap_or([0; N])
@@ -270,7 +270,7 @@ struct PairsBrowser;
 impl TokenBrowser for PairsBrowser {
     fn files(&self, listing: &mut Listing<'_>) -> Outcome<Vec<TokenFile>> {
         let (mut pairs, alone) = list(listing.path);
-        // What is wrong with them is shown in their places.
+        // The browser shows the problem of each in place of its rows.
         pairs.extend(alone);
         pairs.sort();
         match pairs.is_empty() {

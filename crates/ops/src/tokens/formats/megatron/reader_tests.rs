@@ -9,7 +9,7 @@ use gristmill_data::source::kind::kind_of;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 
-/// A pair of documents of these lengths.
+/// Creates a pair with documents of these lengths.
 fn pair(lengths: &[i32]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let some: Vec<i32> = lengths.iter().copied().filter(|length| *length > 0).collect();

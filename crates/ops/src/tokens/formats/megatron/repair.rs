@@ -1,4 +1,4 @@
-//! Repairs the index of a pair where only one result is possible (docs/formats/megatron.md §7).
+//! Repairs the index of a pair if only one result is possible (docs/formats/megatron.md §7).
 
 use super::index::{write_index, IndexTables, TakeNumbers};
 use super::pair::{PairIndex, NUMBERS_PER_READ};
@@ -13,16 +13,16 @@ use std::sync::Arc;
 const ACTIVITY: &str = "repairing";
 const REPAIRED: &str = "the index says where the tokens are now; the file as it was is kept";
 
-/// What is wrong with an index, and how it follows from the rest.
+/// The defect of an index, which decides how it is repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Defect {
     Nothing,
-    /// The lengths fill the tokens, and the offsets are not those of them.
+    /// The lengths add up to the size of the token file, and the offsets contradict them.
     Offsets {
         wrong: u64,
         first: u64,
     },
-    /// The offsets divide the tokens, and the lengths are not those of them.
+    /// The offsets divide the token file into sequences, and the lengths contradict them.
     Lengths {
         wrong: u64,
         first: u64,
@@ -33,12 +33,12 @@ enum Defect {
 struct IndexRepair<'a> {
     pair: PairIndex,
     defect: Defect,
-    /// Number of wrong marks: the first, the last, or both.
+    /// Number of wrong marks: the first, the last, or both of them.
     marks: u64,
     cancel: &'a Cancel,
 }
 
-/// Repairs the index of a pair in the background. With `is_dry` it only reports what would be done.
+/// Repairs the index of a pair in the background. If `is_dry` is set, only reports the changes.
 pub(super) fn start_repair(path: &Path, is_dry: bool, options: RunOptions) -> Outcome<Task<RepairReport>> {
     let path = path.to_owned();
     Task::start("repair", options, Arc::new(RealFs), move |context| run(&path, is_dry, context))
@@ -67,7 +67,7 @@ fn run(path: &Path, is_dry: bool, context: &TaskContext) -> Outcome<RepairReport
     Ok(report.ended(context))
 }
 
-/// Passes the first number and the count of some numbers at a time to `read`.
+/// Calls `read` with the first index and the count of each batch of numbers.
 fn each_range(all: u64, cancel: &Cancel, read: &mut dyn FnMut(u64, u64) -> Result<(), String>) -> Result<(), String> {
     let mut first = 0;
     while first < all {
@@ -82,7 +82,7 @@ fn each_range(all: u64, cancel: &Cancel, read: &mut dyn FnMut(u64, u64) -> Resul
 }
 
 impl<'a> IndexRepair<'a> {
-    /// Finds what is wrong. The error is the reason why it cannot be repaired.
+    /// Finds the defect of an index. The error is the reason why the index cannot be repaired.
     fn of(path: &Path, cancel: &'a Cancel) -> Result<Self, String> {
         let pair = PairIndex::open(path)?;
         let mut repair = Self { pair, defect: Defect::Nothing, marks: 0, cancel };
@@ -91,7 +91,7 @@ impl<'a> IndexRepair<'a> {
         Ok(repair)
     }
 
-    /// Compares lengths, offsets and the size of the tokens.
+    /// Compares the lengths, the offsets and the size of the token file.
     fn find_defect(&self) -> Result<Defect, String> {
         let (pair, width) = (&self.pair, self.pair.pair_type.bytes);
         let (mut has_lengths, mut has_offsets, mut sum) = (true, true, 0_u64);
@@ -134,7 +134,8 @@ impl<'a> IndexRepair<'a> {
         }
     }
 
-    /// Counts wrong marks among the first and the last, which have to be 0 and the number of sequences; the others must be right.
+    /// Returns how many of the first and the last mark are wrong; they must be 0 and the number of sequences. All other marks must be
+    /// correct.
     fn wrong_marks(&self) -> Result<u64, String> {
         let (pair, mut document, mut wrong, mut last) = (&self.pair, 0, 0, 0);
         each_range(pair.documents + 1, self.cancel, &mut |first, count| {
@@ -155,7 +156,7 @@ impl<'a> IndexRepair<'a> {
         }
     }
 
-    /// Returns the right mark of a document, where the index has `mark`.
+    /// Returns the correct mark of a document. `mark` is the mark in the index.
     fn mark(&self, document: u64, mark: Option<u64>) -> Option<u64> {
         match document {
             0 => Some(0),
@@ -164,7 +165,7 @@ impl<'a> IndexRepair<'a> {
         }
     }
 
-    /// Returns the lengths between offsets; the last one is that of the index.
+    /// Returns the lengths implied by the offsets. The length of the last sequence comes from the index.
     fn lengths_between(&self, first: u64, count: u64) -> Result<Vec<i32>, String> {
         let mut lengths = self.pair.lengths(first, count)?;
         let width = i64::try_from(self.pair.pair_type.bytes).unwrap_or(1);
@@ -224,12 +225,12 @@ impl IndexRepair<'_> {
     }
 }
 
-/// Whether this many bytes can be those of a sequence.
+/// Whether a sequence can have this size in bytes.
 fn is_size(bytes: u64, width: u64) -> bool {
     bytes.is_multiple_of(width) && i32::try_from(bytes / width.max(1)).is_ok()
 }
 
-/// Sequences with a wrong number.
+/// The number of sequences with a wrong number, and the first of them.
 #[derive(Default)]
 struct WrongNumbers {
     count: u64,

@@ -6,7 +6,7 @@ use gristmill_storage::publish::write_file;
 const LENGTHS: [i32; 4] = [3, 2, 1, 4];
 const COUNTS: [u32; 3] = [1, 0, 3];
 
-/// Repairs an index after a change; returns whether it is as before, or why it cannot be repaired.
+/// Repairs an index after a change. Returns the number of repairs and whether the index equals the original, or why it cannot be repaired.
 fn repaired(change: impl Fn(&mut Vec<u8>)) -> Result<(u64, bool), String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.idx");

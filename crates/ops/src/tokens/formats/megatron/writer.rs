@@ -1,4 +1,4 @@
-//! Writes tokens, and the lengths and numbers of sequences, to spools, and indexes of them.
+//! Writes tokens, sequence lengths and sequence counts to spools, and converts these to indexes.
 
 use super::files::{PairSpools, Pairs};
 use super::index::{sequence_length, write_index, IndexTables, PairType, TakeNumbers, LENGTH_BYTES};
@@ -14,24 +14,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The writer of pairs.
+/// Writes the token files and indexes of pairs.
 pub(super) struct Writer<'a> {
     output: &'a Pairs,
     state: WriterState,
 }
 
-/// What a resumed run needs.
+/// The state that a resumed run needs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct WriterState {
-    /// The current pair of each key, counted from 0.
+    /// The index of the current pair of each key.
     numbers: Vec<u64>,
-    /// Lines of all blocks so far, those that were left out included.
+    /// Number of lines of all blocks so far, including lines of omitted documents.
     lines: u64,
-    /// Lines of the files before the current one.
+    /// Number of lines of the files before the current one.
     lines_before_file: u64,
 }
 
-/// Documents of a block for one partition, as they are in the spools.
+/// The documents of a block that belong to one partition, in the bytes of the spools.
 #[derive(Default)]
 struct PartitionBlock {
     tokens: Vec<u8>,
@@ -39,16 +39,16 @@ struct PartitionBlock {
     counts: Vec<u8>,
 }
 
-/// The text of a document of one key.
+/// The text of a document for one key.
 struct DocumentText<'b> {
-    /// Position of the document in its block.
+    /// Index of the document in its block.
     at: usize,
     bytes: &'b [u8],
-    /// Tokens of each sequence.
+    /// Number of tokens of each sequence.
     lengths: &'b [u64],
 }
 
-/// Returns the texts of a key of all documents of a block; `keys` is the number of keys.
+/// Returns the texts of all documents of a block for one key; `keys` is the number of keys.
 fn texts_of(block: &EncodedBlock, key: usize, keys: usize, width: u64) -> impl Iterator<Item = DocumentText<'_>> {
     let (mut bytes, mut lengths) = (block.bytes.as_slice(), block.sequences.lengths.as_slice());
     let texts = block.sequences.counts.iter().enumerate();
@@ -75,7 +75,7 @@ impl PartitionBlock {
 }
 
 impl<'a> Writer<'a> {
-    /// Returns a writer that begins with the first pairs.
+    /// Returns a writer that starts with the first pairs.
     pub(super) fn new(output: &'a Pairs) -> Self {
         let numbers = vec![0; output.prefixes.len()];
         Self { output, state: WriterState { numbers, ..WriterState::default() } }
@@ -90,13 +90,13 @@ impl<'a> Writer<'a> {
         PairSpools { key, number: self.state.numbers.get(key).copied().unwrap_or_default(), partition }
     }
 
-    /// Returns the partition of a document by the number of its line among those of all files.
+    /// Returns the partition of a document, which depends on its line number across all files.
     fn partition(&self, block: &EncodedBlock, at: usize) -> u64 {
         let line = block.lines.get(at).map_or(0, |line| line + self.state.lines_before_file);
         line % self.output.partitions
     }
 
-    /// Appends the texts of a key; begins a new pair after each document that brings one above the limit of tokens.
+    /// Appends the texts of a key. Starts a new pair after a document that exceeds the token limit.
     fn append_key(&mut self, key: usize, block: &EncodedBlock, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         let mut tokens = spools.bytes(&self.spools_of(key, 0).tokens()) / self.token_bytes();
         let mut portions: BTreeMap<u64, PartitionBlock> = BTreeMap::new();
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
             let of_partition = self.spools_of(key, partition);
             for (spool, bytes) in of_partition.all().iter().zip([tokens, lengths, counts]) {
                 spools.append(spool, &bytes)?;
-                // There may be more partitions than files that a process may open.
+                // The number of partitions may exceed the limit of open files.
                 if self.output.partitions > 1 {
                     spools.close(spool)?;
                 }
@@ -145,7 +145,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Makes the files of a pair.
+    /// Writes the files of a pair.
     fn pair(&self, finishing: &FinishContext<'_>, key: usize, number: u64) -> Outcome<FinishedPair> {
         let partitions = (0..self.output.partitions).map(|partition| PairSpools { key, number, partition });
         let partitions: Vec<PairSpools> =
@@ -183,7 +183,7 @@ struct FinishedPair {
     tokens: u64,
 }
 
-/// The tables of a pair in its spools.
+/// Reads the tables of a pair from its spools.
 struct SpooledTables<'a> {
     finishing: &'a FinishContext<'a>,
     partitions: &'a [PairSpools],
@@ -199,7 +199,7 @@ impl IndexTables for SpooledTables<'_> {
     }
 }
 
-/// Passes on the numbers of a spool of each partition.
+/// Passes the numbers in the spool of each partition to `take`, in the order of the partitions.
 fn each_number<N>(
     tables: &SpooledTables<'_>,
     spool: fn(PairSpools) -> String,
@@ -209,13 +209,13 @@ fn each_number<N>(
     let mut some = Vec::new();
     each_part(tables.finishing, tables.partitions, spool, &mut |bytes| {
         some.clear();
-        // Chunks have whole numbers.
+        // The size of a chunk is a multiple of the size of a number.
         some.extend(bytes.as_chunks::<4>().0.iter().map(|number| of(*number)));
         take(&some)
     })
 }
 
-/// Passes on the bytes of a spool of each partition.
+/// Passes the bytes in the spool of each partition to a callback, in the order of the partitions.
 fn each_part(
     finishing: &FinishContext<'_>,
     partitions: &[PairSpools],
@@ -276,7 +276,7 @@ impl TokenWriter for Writer<'_> {
         let mut finished = FinishedFormat::default();
         for (key, FinishedPair { bin, idx, documents, tokens }) in done {
             finished.files.extend([bin, idx]);
-            // Each key has the same documents.
+            // The documents are the same for each key, so they are counted once.
             finished.items += if key == 0 { documents } else { 0 };
             finished.tokens += tokens;
         }

@@ -6,7 +6,7 @@ use gristmill_core::pack::{ModalitiesTarget, SpecialToken, DEFAULT_BATCH_LINES};
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::{Tokenizer, TokenizerKind};
 
-/// Returns the questions that the plan leaves open.
+/// Returns one refusal for each required option of the format without an answer.
 pub(super) fn open_questions(plan: &PackPlan, target: &ModalitiesTarget) -> Vec<Problem> {
     if target.eod_token.is_some() || plan.end.is_some() {
         return Vec::new();
@@ -15,7 +15,7 @@ pub(super) fn open_questions(plan: &PackPlan, target: &ModalitiesTarget) -> Vec<
     vec![missing_answer("every document of a .pbin ends with an end token, and none is given", hint)]
 }
 
-/// Returns the wrong answers.
+/// Returns one refusal for each wrong answer to the options of the format.
 pub(super) fn refusals(plan: &PackPlan, target: &ModalitiesTarget) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if target.batch_lines == 0 {
@@ -41,13 +41,13 @@ pub(super) fn refusals(plan: &PackPlan, target: &ModalitiesTarget) -> Vec<Proble
     wrong_ones
 }
 
-/// Returns notes on the end token, and on what is left out of the tokenizer file.
+/// Returns notes on the end token, and on settings of the tokenizer file that are ignored.
 pub(super) fn notes(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokenizer) -> Vec<Problem> {
     let end = target.eod_token.as_deref().or(match &plan.end {
         Some(SpecialToken::Text(text)) => Some(text),
         _ => None,
     });
-    // Without --compat it is refused.
+    // Without `--compat`, an unknown end token is refused.
     let unknown = end.filter(|_| plan.compat).and_then(|token| Some((token, unknown_end(tokenizer, token)?)));
     let mut notes: Vec<Problem> = unknown.map(|(token, id)| unknown_end_note(token, id)).into_iter().collect();
     let is_set = tokenizer.padding().is_some() || tokenizer.truncation().is_some();

@@ -1,4 +1,4 @@
-//! `pack --config`: the settings by which Modalities packs.
+//! Reads the configuration file of Modalities for `pack --config`.
 
 use crate::engine::modalities::config;
 use crate::tokens::formats;
@@ -7,7 +7,7 @@ use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::files;
 use std::path::Path;
 
-/// Completes a plan with the settings by which Modalities packs, where no flag gives another.
+/// Completes a plan with the settings of a Modalities configuration. Flags have precedence.
 pub(super) fn read_config(plan: &mut PackPlan, path: &Path) -> Outcome<()> {
     let refuse = |flag: &str, why: &str, hint: &str| {
         Err(Failure::usage("reading the command line", why).on(Subject::field(flag)).with_hint(hint))
@@ -44,7 +44,7 @@ pub(super) fn read_config(plan: &mut PackPlan, path: &Path) -> Outcome<()> {
     if plan.special_tokens.is_empty() {
         plan.special_tokens = by_config.special_tokens;
     }
-    // The end token of all formats, if given, counts for this one, too.
+    // An end token given for all formats has precedence over the one in the configuration.
     if target.eod_token.is_none() && plan.end.is_none() {
         target.eod_token = by_file.eod_token.take();
         // The other formats have no default end token.
@@ -52,7 +52,7 @@ pub(super) fn read_config(plan: &mut PackPlan, path: &Path) -> Outcome<()> {
             plan.end = target.eod_token.take().map(SpecialToken::Text);
         }
     }
-    // An index that is neither named nor present is not created: the lines themselves are read.
+    // An index that is neither named nor present is not created; the lines are read instead.
     if target.index.is_none() && (config.is_index_named || files::is_file(config.index)) {
         target.index = by_file.index.take();
     }

@@ -1,4 +1,4 @@
-//! The encoding of `.pbin` files.
+//! How `--format modalities` encodes documents.
 
 use super::Modalities;
 use crate::engine::modalities::unknown_end;
@@ -40,7 +40,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &T
         2 => TokenType::U16,
         _ => TokenType::U32,
     };
-    // Only a tokenizer.json adds something around a text.
+    // Only a `tokenizer.json` has a template.
     let template = match tokenizer.kind() {
         TokenizerKind::SentencePiece | TokenizerKind::Numbers => Template::default(),
         TokenizerKind::Json => tokenizer.template()?,
@@ -57,7 +57,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &T
     spec.checked()
 }
 
-/// Returns the end token. With `--compat` the unknown token replaces a missing one.
+/// Returns the end token. With `--compat`, the unknown token replaces an end token that the vocabulary does not have.
 fn modalities_end(plan: &PackPlan, tokenizer: &Tokenizer, token: &str) -> Outcome<u32> {
     match (tokenizer.expect_id(token), unknown_end(tokenizer, token)) {
         (Err(_), Some(id)) if plan.compat => Ok(id),

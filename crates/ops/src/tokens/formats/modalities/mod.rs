@@ -88,7 +88,7 @@ impl TokenFormat for Modalities {
         vec![OtherFile { path, what: "the raw index of the text", flag }]
     }
 
-    /// Writes the raw index of `--index` if it does not exist. Without the flag the lines themselves are read.
+    /// Writes the raw index given by `--index` if it does not exist. Without the flag, lines are read instead.
     fn before_run(&self, plan: &PackPlan, context: &TaskContext) -> Outcome<()> {
         let target = target(plan);
         let (Some(index), [input]) = (&target.index, plan.inputs.as_slice()) else { return Ok(()) };
@@ -114,7 +114,7 @@ impl TokenFormat for Modalities {
         encoding::encoding(plan, &target(plan), tokenizer)
     }
 
-    /// A `.pbin` may be next to the text.
+    /// A `.pbin` file may be in the folder of the text, so that folder can be an input.
     fn own_places(&self, _: &PackPlan, place: &OutputTarget) -> Vec<PathBuf> {
         if place.is_only_target {
             Vec::new()
@@ -123,7 +123,7 @@ impl TokenFormat for Modalities {
         }
     }
 
-    /// A token and an item of the index.
+    /// A text byte becomes at most a token and an entry of the index.
     fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
         4 + 20
     }

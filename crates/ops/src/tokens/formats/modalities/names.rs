@@ -4,15 +4,15 @@ use crate::tokens::names::{folder_in_front, stem, unmixed, unpacked_name};
 use gristmill_data::source::documents::TextFile;
 use std::collections::HashMap;
 
-/// Returns the `.pbin` of each input, relative to the output folder: its relative name with the last suffix replaced, after a suffix of its
-/// compression is removed. Inputs whose names collide keep their whole name.
+/// Returns the name of the `.pbin` file of each input, relative to the output folder: the relative name of the input, without a compression
+/// suffix and with the last suffix replaced. Inputs whose names collide keep their full name.
 pub(super) fn pbin_names(files: &[TextFile]) -> Vec<String> {
     let short: Vec<String> = files.iter().map(|file| format!("{}.pbin", stem(unpacked_name(file)))).collect();
     let mut named: HashMap<&str, usize> = HashMap::new();
     for file in files {
         *named.entry(&file.name).or_default() += 1;
     }
-    // Files with equal names are mostly in folders of different names.
+    // Files with equal names are usually in folders with different names.
     let long = |file: &TextFile| match named.get(file.name.as_str()) {
         Some(1) | None => format!("{}.pbin", file.name),
         Some(_) => format!("{}{}.pbin", folder_in_front(file), stem(unpacked_name(file))),
@@ -31,7 +31,7 @@ mod tests {
         assert_eq!(names, ["a.v2.pbin", "b.pbin", "sub/c.pbin", "d.pbin", ".e.pbin"]);
         let names = pbin_names(&files_named(&["a.jsonl", "a.jsonl.gz", "b.jsonl"]));
         assert_eq!(names, ["a.jsonl.pbin", "a.jsonl.gz.pbin", "b.pbin"]);
-        // Each file was given by itself.
+        // Each path is an input of its own.
         let alone = |path: &str| {
             let file = files_named(&[path]).remove(0);
             TextFile { name: path.rsplit('/').next().unwrap_or(path).to_owned(), ..file }

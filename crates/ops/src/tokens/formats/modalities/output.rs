@@ -1,4 +1,4 @@
-//! Writes `.pbin` files.
+//! The output files of `--format modalities`, and their writer.
 
 use super::names::pbin_names;
 use super::target;
@@ -18,7 +18,7 @@ use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
-/// Bytes of an item of the index: two numbers and their opcodes.
+/// Size of an entry of the index in bytes: two numbers and their opcodes.
 const INDEX_ITEM_BYTES: u64 = 10;
 
 /// The `.pbin` files of a run.
@@ -27,11 +27,11 @@ struct PackedFiles {
     paths: Vec<PathBuf>,
     place: PathBuf,
     token_bytes: usize,
-    /// Lines that one bad document takes with it; `None` without `--compat`.
+    /// Number of lines per batch. A bad document loses its whole batch. `None` without `--compat`.
     batch_lines: Option<u64>,
 }
 
-/// Returns one file for each input.
+/// Assigns each input to its own file.
 pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, spec, place, files } = request;
     let target = target(plan);
@@ -50,7 +50,7 @@ pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles>
     Ok(AssignedFiles { files, slots, order: ReadingOrder::Any, index, output: Box::new(output) })
 }
 
-/// Refuses files that an index cannot be of.
+/// Refuses inputs that cannot have a raw index.
 fn check_indexed(files: &[TextFile]) -> Outcome<()> {
     let what = "packing by an index";
     match files {
@@ -63,7 +63,7 @@ fn check_indexed(files: &[TextFile]) -> Outcome<()> {
     }
 }
 
-/// Decides whether the output is a file or a folder.
+/// Returns whether the output is a single file instead of a folder.
 fn is_single_file(plan: &PackPlan, place: &OutputTarget, files: usize) -> Outcome<bool> {
     let is_file_name = !files::is_dir(&place.path) && !plan.output.ends_with('/');
     let is_one_file = plan.paths_file.is_none() && matches!(plan.inputs.as_slice(), [input] if is_file_input(input));
@@ -138,7 +138,7 @@ impl TokenOutput for PackedFiles {
     }
 }
 
-/// The current work item of the reference program (docs/formats/modalities.md §4).
+/// The current batch of lines in the reference program (docs/formats/modalities.md §4).
 #[derive(Default)]
 struct Batch {
     number: Option<u64>,

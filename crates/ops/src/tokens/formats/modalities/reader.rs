@@ -1,4 +1,4 @@
-//! Reads packed files, and folders of them.
+//! Reads packed files and folders of them.
 
 use super::super::super::reader::{CheckRequest, TokenReader};
 use crate::engine::browse::tokens::{PackedFileBrowser, PackedFolderBrowser};

@@ -6,7 +6,7 @@ use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::{Template, Tokenizer};
 
-/// Returns the wrong answers.
+/// Returns one refusal for each wrong answer to the options of the format.
 pub(super) fn refusals(plan: &PackPlan, target: &NanosetsTarget) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if plan.limit_tokens.is_some() && (target.skip > 0 || target.limit.is_some()) {
@@ -46,7 +46,7 @@ pub(super) fn refusals(plan: &PackPlan, target: &NanosetsTarget) -> Vec<Problem>
     wrong_ones
 }
 
-/// Returns notes on what ends a document, and on what the tokenizer file asks for.
+/// Returns notes on the end of documents, and on the truncation and padding that the tokenizer file requests.
 pub(super) fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
     let template = tokenizer.template().unwrap_or_default();
     let mut notes = Vec::new();

@@ -1,23 +1,23 @@
-//! Counts of tasks, which the statistics of datatrove consist of.
+//! Counts of tasks, from which the statistics of datatrove are computed.
 
 use serde::{Deserialize, Serialize};
 
 /// Counts of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct TaskCounts {
-    /// Usable documents, including those left out by `skip` and `limit`.
+    /// Usable documents, including those that `skip` and `limit` exclude.
     pub(super) usable: u64,
-    /// Characters of the packed documents.
+    /// Number of characters of the packed documents.
     pub(super) chars: Spread,
-    /// Files that were begun.
+    /// Number of started files.
     pub(super) files: u64,
-    /// Documents of each finished file.
+    /// Number of documents of each finished file.
     pub(super) documents: Spread,
-    /// Documents of the current file.
+    /// Number of documents of the current file so far.
     pub(super) in_file: u64,
 }
 
-/// Statistics of many values.
+/// Count, sum and range of many values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Spread {
     pub(super) count: u64,

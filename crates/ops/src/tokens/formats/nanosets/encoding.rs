@@ -1,4 +1,4 @@
-//! The encoding of token folders.
+//! How `--format nanosets` encodes documents.
 
 use super::Nanosets;
 use crate::tokens::encode::{end_id, EncodingSpec, IdSource, Kind};

@@ -1,4 +1,4 @@
-//! Names of the files of tasks, of their spools, and of the log folder.
+//! Names of the files and spools of tasks, and of the log folder.
 
 use crate::tokens::encode::RowAssignment;
 use gristmill_core::pack::NanosetsTarget;
@@ -15,7 +15,7 @@ pub(super) struct TokenFolder {
     pub(super) plan: PackPlan,
     pub(super) target: NanosetsTarget,
     pub(super) place: PathBuf,
-    /// The tasks of this run; outputs are numbered by their position here.
+    /// The tasks of this run. The index of a task in this list is the number of its output.
     pub(super) ranks: Vec<u32>,
     /// Number of all tasks.
     pub(super) tasks: u32,
@@ -23,22 +23,22 @@ pub(super) struct TokenFolder {
     pub(super) file_names: Vec<Vec<String>>,
     pub(super) token_bytes: usize,
     pub(super) has_loss: bool,
-    /// How rows are assigned to the tasks, if files are not.
+    /// The assignment of rows to tasks; `None` if whole files are assigned.
     pub(super) row_filter: Option<Arc<RowAssignment>>,
 }
 
-/// Returns the name of a spool of a task.
+/// Returns the name of a spool of a task, with this suffix.
 pub(super) fn spool(rank: u32, end: &str) -> String {
     format!("{rank}.{end}")
 }
 
 impl TokenFolder {
-    /// Returns the rank of a task of this run.
+    /// Returns the rank of the task with this output number.
     pub(super) fn rank(&self, slot: usize) -> u32 {
         self.ranks.get(slot).copied().unwrap_or_default()
     }
 
-    /// Returns the ends of the spools of each task.
+    /// Returns the suffixes of the spools of each task.
     pub(super) fn ends(&self) -> &'static [&'static str] {
         if self.has_loss {
             &["ds", "index", "loss"]
@@ -52,7 +52,7 @@ impl TokenFolder {
         self.place.join(names::unshuffled(self.target.prefix.as_deref(), rank))
     }
 
-    /// Returns the name of a file of shuffled tokens.
+    /// Returns the name of a shuffled `.ds` file.
     pub(super) fn shuffled_name(&self, rank: u32, number: u64) -> String {
         let step = if self.target.chunk_size.is_some() { names::Step::Chunks } else { names::Step::Documents };
         names::shuffled(self.target.names, self.target.prefix.as_deref(), rank, number, step)
@@ -73,7 +73,7 @@ pub(super) fn log_folder(plan: &PackPlan) -> Option<PathBuf> {
     files::absolute(folder).ok()
 }
 
-/// Whether a rank has its completion file.
+/// Whether a rank has a completion file.
 pub(super) fn is_done(plan: &PackPlan, rank: u32) -> bool {
     log_folder(plan).is_some_and(|folder| files::is_file(completion(&folder, rank)))
 }
@@ -83,7 +83,7 @@ pub(super) fn completion(folder: &Path, rank: u32) -> PathBuf {
     folder.join("completions").join(format!("{rank:05}"))
 }
 
-/// Formats JSON like Python's `json.dumps(…, indent=4)`.
+/// Formats JSON as Python's `json.dumps(…, indent=4)` does.
 pub(super) fn to_json(value: &Value) -> Outcome<Vec<u8>> {
     let mut bytes = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");

@@ -1,4 +1,4 @@
-//! Finishes tasks of Nanosets: pads, shuffles and describes them.
+//! Finishes the tasks of a token folder: pads documents, shuffles them and writes their metadata.
 
 use super::files::{spool, TokenFolder};
 use crate::engine::nanosets::{shuffle, ShuffleOptions, Source};
@@ -12,10 +12,10 @@ use gristmill_data::formats::nanosets::{index_path, loss_path, metadata_path, na
 use gristmill_tokenizer::{Padding, PaddingLength, Side};
 use std::path::PathBuf;
 
-/// Documents that are padded together (docs/formats/nanosets.md §2).
+/// Number of documents that are padded together (docs/formats/nanosets.md §2).
 const DOCUMENTS_PER_BATCH: usize = 10_000;
 
-/// Finishes all tasks.
+/// Writes the final files of all tasks.
 pub(super) fn finish(finishing: &FinishContext<'_>, output: &TokenFolder) -> Outcome<FinishedFormat> {
     let context = finishing.context;
     let done = run_units(&output.ranks, context.options.threads, &context.cancel, |rank| {
@@ -75,7 +75,7 @@ impl Task<'_> {
         };
         let name = |number: u64| self.output.shuffled_name(self.rank, number);
         let (fs, folder) = (&*self.finishing.context.fs, self.finishing.folder);
-        // Its progress is in documents and chunks, that of this job in tasks.
+        // The shuffle counts documents and chunks, but the progress of this job counts tasks.
         let progress = gristmill_core::Progress::default();
         let handles = gristmill_core::Handles { progress: &progress, ..self.finishing.context.handles() };
         let shuffled = shuffle(&source, &options, self.tokenizer(), (fs, folder), &name, &handles)?;
@@ -138,7 +138,7 @@ impl Task<'_> {
         Metadata { tokenizer: self.tokenizer().to_owned(), token_size: self.token_size(), tokens }
     }
 
-    /// Pads the documents of each batch to one length. Returns the new files, the number of tokens, and what was padded.
+    /// Pads the documents of each batch to one length. Returns the new files, the number of tokens, and the documents that were padded.
     fn fill_up(&self, padding: Padding) -> Outcome<(PathBuf, PathBuf, u64, LengthChange)> {
         let dir = self.finishing.folder;
         let [data, index] = ["ds", "index"].map(|end| dir.join(format!("filled-{}", spool(self.rank, end))));

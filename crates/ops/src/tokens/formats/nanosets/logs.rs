@@ -1,6 +1,6 @@
-//! The files that datatrove's own tools read in a log folder in addition to its statistics: `executor.json` contains the number of tasks,
-//! `logs/` the result of each (docs/formats/nanosets.md §10). Both are written before any text is read, so that a stopped run can be
-//! distinguished from one that never began.
+//! Writes files of the log folder that datatrove's tools read in addition to its statistics: `executor.json`, which contains the number of
+//! tasks, and `logs/` with the result of each task (docs/formats/nanosets.md §10). Both are written before any text is read, so that a
+//! stopped run can be distinguished from one that never started.
 
 use super::files::{log_folder, to_json, TokenFolder};
 use crate::job::publish::make_folder;
@@ -16,21 +16,21 @@ use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The largest `executor.json` that is read, in bytes.
+/// Maximum size of an `executor.json`, in bytes.
 const MAX_LOG_BYTES: u64 = 16 << 20;
 /// Permission bits of files and folders in the log folder.
 const MODES: (u32, u32) = (0o644, 0o755);
-/// Limit of file names in a log.
+/// Maximum number of file names in a log.
 const MAX_LISTED_FILES: usize = 1_000;
 
-/// The log folder of an active run; nothing is written without one.
+/// The log folder of a run. Without a log folder nothing is written.
 pub(super) struct Logs<'a> {
     context: &'a TaskContext,
     output: &'a TokenFolder,
     folder: Option<PathBuf>,
 }
 
-/// How a task ended.
+/// The state of a task at the end of its log.
 enum TaskEnd<'a> {
     Open,
     Done { documents: u64, tokens: u64 },
@@ -42,7 +42,7 @@ impl<'a> Logs<'a> {
         Self { context, output, folder: log_folder(&output.plan) }
     }
 
-    /// Records that the tasks have begun.
+    /// Records that the tasks have started.
     pub(super) fn begin(&self) -> Outcome<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let fs = &*self.context.fs;
@@ -51,7 +51,7 @@ impl<'a> Logs<'a> {
         self.write(folder, &TaskEnd::Open)
     }
 
-    /// Records why the tasks did not finish. Errors while writing do not affect the failure.
+    /// Records why the tasks did not finish. Errors while writing the log do not replace the failure.
     pub(super) fn failed(&self, failure: &Failure) {
         let Some(folder) = &self.folder else { return };
         if let Err(error) = self.write(folder, &TaskEnd::Failed(failure)) {
@@ -102,7 +102,7 @@ impl<'a> Logs<'a> {
         lines
     }
 
-    /// Returns the facts of the run under the names of datatrove; its tools read `world_size`.
+    /// Returns the facts of the run under datatrove's names. Its tools read `world_size`.
     fn executor(&self, folder: &Path) -> Value {
         let TokenFolder { plan, target, tasks, .. } = self.output;
         let place = |path: &str| match is_hub_url(path) {
@@ -161,14 +161,14 @@ fn log(folder: &Path, rank: u32) -> PathBuf {
     folder.join("logs").join(format!("task_{rank:05}.log"))
 }
 
-/// Refuses a log folder written with a different number of tasks: the ranks then have other files, and files of ranks that seem finished
-/// would be missing. The reference program skips such ranks, and so does `--compat`.
+/// Refuses a log folder that was written with a different number of tasks. Each rank would have other input files, so files of ranks that
+/// are marked as finished would be missing. The reference program skips such ranks, as does `--compat`.
 pub(super) fn check_tasks(plan: &PackPlan, tasks: u32) -> Outcome<()> {
     let Some(folder) = log_folder(plan).filter(|_| !plan.compat) else { return Ok(()) };
     let Some(bytes) = read_whole(&folder.join("executor.json"), MAX_LOG_BYTES)? else { return Ok(()) };
     let known = serde_json::from_slice::<Value>(&bytes).ok().and_then(|value| value.get("world_size")?.as_u64());
     let Some(known) = known.filter(|known| *known != u64::from(tasks)) else { return Ok(()) };
-    // If no rank is finished, none can be mistaken for one of this run.
+    // Without finished ranks, no rank can be skipped by mistake.
     if !files::read_dir(folder.join("completions")).is_ok_and(|mut entries| entries.next().is_some()) {
         return Ok(());
     }

@@ -88,7 +88,7 @@ impl TokenFormat for Nanosets {
         encoding::encoding(plan, &target(plan), tokenizer)
     }
 
-    /// nanotron requires this number as the `vocab_size` of the model.
+    /// Returns the number that nanotron requires as the `vocab_size` of the model.
     fn vocab_size(&self, tokenizer: &Tokenizer) -> Option<u64> {
         Some(tokenizer.full_size())
     }
@@ -101,7 +101,7 @@ impl TokenFormat for Nanosets {
         target(plan).rank.map(|rank| format!("rank-{rank:05}"))
     }
 
-    /// One of many tasks may have no input, and tools that watch tasks as datatrove does expect the files of each.
+    /// One of many tasks may have no input, and tools that monitor tasks like datatrove's expect the files of each task.
     fn may_be_empty(&self, plan: &PackPlan) -> bool {
         let target = target(plan);
         target.rank.is_some() || target.logging_dir.is_some()
@@ -116,7 +116,7 @@ impl TokenFormat for Nanosets {
         target(plan).logging_dir.is_some()
     }
 
-    /// A token, an item of the index, and a byte of the mask.
+    /// A text byte becomes at most a token, an entry of the index, and a byte of the mask.
     fn max_bytes_per_text_byte(&self, plan: &PackPlan) -> u64 {
         4 + 8 + u64::from(target(plan).loss_masks)
     }

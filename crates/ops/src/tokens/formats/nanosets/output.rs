@@ -1,4 +1,4 @@
-//! The files of the tasks.
+//! The output files of `--format nanosets`.
 
 use super::files::{is_done, spool, TokenFolder};
 use super::writer::Writer;
@@ -14,14 +14,14 @@ use gristmill_data::source::documents::TextFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Default limit of tasks.
+/// Maximum number of tasks by default.
 const MAX_TASKS: usize = 64;
-/// Limit of files of a task in a preview.
+/// Maximum number of files per task in a preview.
 const MAX_SHOWN_FILES: u64 = 1_000;
-/// Bytes of an item of the index.
+/// Size of an entry of the index, in bytes.
 const INDEX_ITEM_BYTES: u64 = 8;
 
-/// Deals files or rows to tasks, and keeps those of the tasks that this run does.
+/// Assigns files or rows to tasks, and returns those of the tasks of this run.
 pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, spec, place, files } = request;
     let target = target(plan);
@@ -62,12 +62,12 @@ pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles>
 struct TaskFiles {
     files: Vec<TextFile>,
     slots: Vec<usize>,
-    /// Names of the files of each task.
+    /// Names of the input files of each task.
     file_names: Vec<Vec<String>>,
     row_filter: Option<Arc<RowAssignment>>,
 }
 
-/// Deals files in turn.
+/// Assigns file I to task I modulo the number of tasks.
 fn assign_whole_files(tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFiles {
     let mut dealt =
         TaskFiles { files: Vec::new(), slots: Vec::new(), file_names: vec![Vec::new(); ranks.len()], row_filter: None };
@@ -83,7 +83,7 @@ fn assign_whole_files(tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFi
     dealt
 }
 
-/// Deals the rows of files.
+/// Assigns the rows of files to tasks.
 fn assign_rows(order: RowOrder, tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFiles {
     let (deal, files) = RowAssignment::new(order, tasks, ranks.to_vec(), files);
     let mut file_names = vec![Vec::new(); ranks.len()];
@@ -118,7 +118,7 @@ impl TokenOutput for TokenFolder {
         self.place.clone()
     }
 
-    /// The number of files of a shuffled task is only known at its end.
+    /// Lists only the first file of a shuffled task, because the number of its files is known at the end of the task.
     fn files(&self) -> Vec<(String, PathBuf)> {
         let of_rank = |rank: &u32| {
             let data = self.data(*rank, 0);
@@ -130,7 +130,7 @@ impl TokenOutput for TokenFolder {
         self.ranks.iter().flat_map(of_rank).collect()
     }
 
-    /// A task without its completion file is processed again, regardless of the files that it left.
+    /// A task without a completion file is processed again, even if its files exist.
     fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
         if self.target.logging_dir.is_some() {
             return None;
@@ -144,7 +144,7 @@ impl TokenOutput for TokenFolder {
     }
 
     fn packed_documents(&self, documents: u64) -> u64 {
-        // Files have rows of all tasks.
+        // Each file has rows for all tasks.
         let documents = match self.target.deal {
             TaskShare::Rows => documents * self.ranks.len() as u64 / u64::from(self.tasks.max(1)),
             TaskShare::Files | TaskShare::Blocks => documents,

@@ -1,4 +1,4 @@
-//! The log folder of datatrove: the finished ranks and their counts (docs/formats/nanosets.md §10).
+//! Writes the log folder of datatrove: the finished ranks and their counts (docs/formats/nanosets.md §10).
 
 use super::counts::{Spread, TaskCounts};
 use super::files::{completion, log_folder, spool, to_json, TokenFolder};
@@ -9,14 +9,14 @@ use gristmill_core::Outcome;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 
-/// Datatrove's name of the reading step.
+/// Datatrove's name of the step that reads text files.
 const READER: &str = "📖 - READER: 🐿 Jsonl";
-/// Datatrove's name of the reading step of data sets.
+/// Datatrove's name of the step that reads data sets.
 const DATASET_READER: &str = "📖 - READER: 🤗 HuggingFace";
 /// Datatrove's name of the step that writes tokens.
 const WRITER: &str = "🔢 - TOKENIZER: ✍️ Writer";
 
-/// Returns the files of the log folder: the counts and completion of each rank, and the sum.
+/// Returns the files of the log folder: the counts and the completion file of each rank, and the sum of all counts.
 pub(super) fn side_files(
     output: &TokenFolder,
     tasks: &BTreeMap<u32, TaskCounts>,
@@ -38,7 +38,7 @@ pub(super) fn side_files(
     }
     let all = steps(&sum.counts, &sum.tokens, took.as_secs_f64(), is_dealt);
     texts.push(SideFile { target: folder.join("stats.json"), bytes: to_json(&all)?, completes: false });
-    // A rank is finished when its completion file exists, so these come last.
+    // A completion file marks a rank as finished, so the completion files are published last.
     for rank in &output.ranks {
         texts.push(SideFile { target: completion(&folder, *rank), bytes: Vec::new(), completes: true });
     }
@@ -60,7 +60,7 @@ impl StatisticsSum {
     }
 }
 
-/// Returns the lengths of the documents of a task, in tokens.
+/// Returns statistics of the document lengths of a task, in tokens.
 fn tokens_of(finishing: &FinishContext<'_>, rank: u32) -> Outcome<Spread> {
     let index = spool(rank, "index");
     let (mut spread, mut last, mut left) = (Spread::default(), 0, Vec::new());
@@ -77,7 +77,7 @@ fn tokens_of(finishing: &FinishContext<'_>, rank: u32) -> Outcome<Spread> {
     Ok(spread)
 }
 
-/// Returns the counts of both steps. A reader of data sets, whose rows are assigned, counts no files.
+/// Returns the counts of both steps. The reader of data sets, which assigns rows, does not count files.
 fn steps(counts: &TaskCounts, tokens: &Spread, seconds: f64, is_dealt: bool) -> Value {
     let mut reader = Map::new();
     if is_dealt && counts.chars.count > 0 {
@@ -117,7 +117,7 @@ impl Spread {
         }
     }
 
-    /// Formats statistics like datatrove: as a single number where that is sufficient.
+    /// Formats statistics as datatrove does: as a single number if that is sufficient.
     fn to_value(self, unit: Option<&str>) -> Value {
         if self.total == 0 {
             return json!(0);

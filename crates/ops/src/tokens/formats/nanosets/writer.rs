@@ -9,14 +9,14 @@ use gristmill_core::Outcome;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The writer of a token folder.
+/// Writes the `.ds` files and indexes of a token folder.
 pub(super) struct Writer<'a> {
     output: &'a TokenFolder,
     tasks: BTreeMap<u32, TaskCounts>,
 }
 
 impl<'a> Writer<'a> {
-    /// Returns a writer that begins with the first file.
+    /// Returns a writer that starts with the first file.
     pub(super) fn new(output: &'a TokenFolder) -> Self {
         Self { output, tasks: BTreeMap::new() }
     }
@@ -28,14 +28,14 @@ impl TokenWriter for Writer<'_> {
         Ok(())
     }
 
-    /// Adds the documents that `skip` and `limit` keep.
+    /// Appends the documents that `skip` and `limit` select.
     fn append(&mut self, added: SlotBlock<'_>, spools: &mut SpoolSet<'_>) -> Outcome<AppendCounts> {
         let SlotBlock { slot, block, .. } = added;
         let (rank, target, width) = (self.output.rank(slot), &self.output.target, self.output.token_bytes);
         let counts = self.tasks.entry(rank).or_default();
         let here = block.lengths.len() as u64;
         let end = target.limit.map_or(u64::MAX, |limit| target.skip.saturating_add(limit));
-        // The documents from `first` up to `last` of this block are used.
+        // The documents from `first` to `last` of this block are used.
         let first = target.skip.saturating_sub(counts.usable).min(here);
         let last = end.saturating_sub(counts.usable).min(here).max(first);
         counts.usable += here;
@@ -73,7 +73,7 @@ impl TokenWriter for Writer<'_> {
         Ok(())
     }
 
-    /// A task without input files also has output files.
+    /// A task without input files has output files, too.
     fn end(&mut self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         let ends = self.output.ends();
         for name in self.output.ranks.iter().flat_map(|rank| ends.iter().map(|end| spool(*rank, end))) {

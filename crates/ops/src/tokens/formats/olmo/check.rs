@@ -5,7 +5,7 @@ use gristmill_core::pack::{DocumentId, OlmoTarget, TokenType};
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
 
-/// Returns the questions that the plan leaves open.
+/// Returns one refusal for each required option of the format without an answer.
 pub(super) fn open_questions(plan: &PackPlan) -> Vec<Problem> {
     if plan.begin.is_some() || plan.end.is_some() {
         return Vec::new();
@@ -14,7 +14,7 @@ pub(super) fn open_questions(plan: &PackPlan) -> Vec<Problem> {
     vec![missing_answer(why, "--eos-token TEXT, or --bos-token TEXT")]
 }
 
-/// Returns the wrong answers.
+/// Returns one refusal for each wrong answer to the options of the format.
 pub(super) fn refusals(target: &OlmoTarget) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if matches!(&target.id, DocumentId::Key(path) if path.split('.').any(str::is_empty)) {
@@ -31,7 +31,7 @@ pub(super) fn refusals(target: &OlmoTarget) -> Vec<Problem> {
     wrong_ones
 }
 
-/// Returns notes on readers that need an end token, and on tokens of a template that are left out.
+/// Returns notes on readers that need an end token, and on tokens of the tokenizer's template that are ignored.
 pub(super) fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
     let mut notes = Vec::new();
     if plan.end.is_none() {

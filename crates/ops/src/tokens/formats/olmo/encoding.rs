@@ -1,4 +1,4 @@
-//! What is made of the ids of a text (docs/formats/olmo.md §1 and §2).
+//! How `--format olmo` encodes documents (docs/formats/olmo.md §1 and §2).
 
 use super::super::super::format::TokenFormat;
 use super::Olmo;
@@ -8,7 +8,7 @@ use gristmill_core::text::count;
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_tokenizer::{Template, Tokenizer};
 
-/// Returns the encoding: no template, and a begin and an end token where the text does not have them.
+/// Returns the encoding of a plan: no template, and a begin and an end token unless the text has them.
 pub(super) fn encoding(plan: &PackPlan, target: &OlmoTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
     let needed = token_type(tokenizer.full_size().max(u64::from(tokenizer.facts().greatest_id) + 1));
     let token = target.token_type.unwrap_or(needed);
@@ -33,7 +33,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &OlmoTarget, tokenizer: &Tokeniz
     spec.checked()
 }
 
-/// Returns the smallest type of a token for a vocabulary of this many entries.
+/// Returns the smallest token type for a vocabulary with this many entries.
 fn token_type(entries: u64) -> TokenType {
     let types = [TokenType::U8, TokenType::U16, TokenType::U32];
     types.into_iter().find(|token| entries <= token.greatest() + 1).unwrap_or(TokenType::U32)

@@ -4,24 +4,24 @@ use super::target;
 use gristmill_core::PackPlan;
 use std::path::PathBuf;
 
-/// Bytes that say where a document of a shuffled set ends.
+/// Size of the end positions of a document of a shuffled set, in bytes.
 pub(super) const ENDS_BYTES: u64 = 16;
 
-/// The files of a run.
+/// The token files and tables of a run.
 pub(super) struct PartFiles {
     pub(super) plan: PackPlan,
     pub(super) place: PathBuf,
     pub(super) token_bytes: usize,
-    /// Number of tokens that a file stays below.
+    /// Exclusive limit of the number of tokens per file.
     pub(super) max_tokens: u64,
 }
 
-/// Returns the name of the tokens of a file. This program is one writer, with the number 0.
+/// Returns the name of a token file. The 0 is the number of the writer; this program has only one.
 pub(super) fn tokens_name(number: u64) -> String {
     format!("part-0-{number:05}.npy")
 }
 
-/// Returns the name of the table of a file.
+/// Returns the name of the table of a token file.
 pub(super) fn table_name(number: u64) -> String {
     format!("part-0-{number:05}.csv.gz")
 }
@@ -31,45 +31,46 @@ pub(super) fn tokens_spool(number: u64) -> String {
     format!("{number}.npy")
 }
 
-/// Returns the name of the spool of a file's rows, which are not compressed yet.
+/// Returns the name of the spool of a file's uncompressed rows.
 pub(super) fn rows_spool(number: u64) -> String {
     format!("{number}.csv")
 }
 
-/// Returns the name of the spool of where each document of a shuffled set ends: in the tokens, and in the bytes of the rows; u64 each.
+/// Returns the name of the spool with the end positions of the documents of a shuffled set: an index of tokens and an offset in the rows in
+/// bytes, each a `u64`.
 pub(super) fn ends_spool() -> String {
     "documents.ends".to_owned()
 }
 
 impl PartFiles {
-    /// Whether documents are permuted when files are finished; until then they are in the spools of one file.
+    /// Whether documents are permuted in the last stage. Until then, the spools of one file contain them all.
     pub(super) fn is_shuffled(&self) -> bool {
         !target(&self.plan).shuffle.is_none()
     }
 
-    /// Whether a file is complete before a document of this length (docs/formats/olmo.md §2).
+    /// Whether a file must end before a document of this length (docs/formats/olmo.md §2).
     pub(super) fn is_full(&self, tokens: u64, length: u64) -> bool {
         tokens > 0 && tokens.saturating_add(length) >= self.max_tokens
     }
 
-    /// Returns the spools of a file.
+    /// Returns the names of the spools of a file.
     pub(super) fn spools(&self, number: u64) -> Vec<String> {
         let ends = self.is_shuffled().then(ends_spool);
         [tokens_spool(number), rows_spool(number)].into_iter().chain(ends).collect()
     }
 
-    /// Returns the path of the tokens of a file.
+    /// Returns the path of a token file.
     pub(super) fn tokens(&self, number: u64) -> PathBuf {
         self.place.join(tokens_name(number))
     }
 
-    /// Returns the path of the table of a file.
+    /// Returns the path of the table of a token file.
     pub(super) fn table(&self, number: u64) -> PathBuf {
         self.place.join(table_name(number))
     }
 }
 
-/// Whether a name is one that a run gives to its files.
+/// Whether a run could have written a file of this name.
 pub(super) fn is_part_name(name: &str) -> bool {
     let stem = name.strip_suffix(".npy").or_else(|| name.strip_suffix(".csv.gz"));
     let number = stem.and_then(|stem| stem.strip_prefix("part-0-"));

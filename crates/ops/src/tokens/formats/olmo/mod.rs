@@ -1,4 +1,4 @@
-//! Files of ids for OLMo, each with a table of its documents: `part-0-00000.npy` and `part-0-00000.csv.gz` (docs/formats/olmo.md).
+//! Token files for OLMo, each with a table of its documents: `part-0-00000.npy` and `part-0-00000.csv.gz` (docs/formats/olmo.md).
 
 mod check;
 mod encoding;
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 /// The format `olmo`.
 pub(super) struct Olmo;
 
-/// Returns the problem of a set without documents.
+/// Returns the problem for a set without documents.
 fn no_documents(path: &Path) -> Problem {
     let why = "there is no document: the pair of files is empty";
     Problem::problem(ProblemKind::EmptyFile, Subject::path(path), why)
@@ -67,7 +67,7 @@ impl TokenFormat for Olmo {
         Some(document_shuffle_answer!(olmo))
     }
 
-    /// The usual limit is no answer.
+    /// The default limit counts as no answer.
     fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
         let SharedAnswer { get, .. } = shared_answer!(olmo.max_tokens_per_file);
         Some(SharedAnswer {
@@ -92,7 +92,7 @@ impl TokenFormat for Olmo {
         &InputRules::JSON_LINES
     }
 
-    /// The reference leaves out empty texts without a message, and refuses halves of characters.
+    /// Like the reference program, omits empty texts silently and refuses lone surrogates.
     fn document_rules(&self) -> DocumentRules {
         DocumentRules {
             refused: DocumentRules::PYTHON_TEXT.refused.with(Quirks::SECOND_HALF_IN_TEXT),
@@ -105,7 +105,7 @@ impl TokenFormat for Olmo {
         encoding::encoding(plan, &target(plan), tokenizer)
     }
 
-    /// A set without documents is an empty pair of files, with a problem.
+    /// A set without documents is an empty pair of files, reported as a problem.
     fn may_be_empty(&self, _: &PackPlan) -> bool {
         true
     }
@@ -114,7 +114,7 @@ impl TokenFormat for Olmo {
         vec![place.path.clone()]
     }
 
-    /// A token, and the numbers and the id of a row.
+    /// A text byte becomes at most a token, and the numbers and the id of a row.
     fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
         4 + 8
     }

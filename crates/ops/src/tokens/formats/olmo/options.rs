@@ -6,7 +6,7 @@ use gristmill_core::PackPlan;
 
 type Spec = OptionSpec<PackPlan>;
 
-/// The value of `--id-key` for ids that name the line.
+/// The value of `--id-key` for ids made of the file name and the line number.
 const LINE: &str = "none";
 
 pub(in super::super) const CHOICE: Choice = Choice { name: "olmo", help: "part-0-NNNNN.npy and .csv.gz" };

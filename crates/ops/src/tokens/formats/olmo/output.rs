@@ -1,4 +1,4 @@
-//! The files of a set.
+//! The output files of `--format olmo`.
 
 use super::files::{is_part_name, rows_spool, tokens_spool, PartFiles, ENDS_BYTES};
 use super::target;
@@ -10,13 +10,13 @@ use gristmill_core::Outcome;
 use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 
-/// Limit of files in a preview.
+/// Maximum number of files in a preview.
 const MAX_SHOWN_FILES: u64 = 1_000;
-/// Estimated bytes of a row in a compressed table, and of the row itself.
+/// Estimated size of a row in a compressed table, and of the uncompressed row, in bytes.
 const PACKED_ROW_BYTES: u64 = 16;
 const ROW_BYTES: u64 = 96;
 
-/// Returns one output for all inputs: files continue in the next input.
+/// Assigns all inputs to one output, because files continue in the next input.
 pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
     let AssignRequest { plan, spec, place, files } = request;
     let output = PartFiles {
@@ -30,7 +30,7 @@ pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles>
 }
 
 impl SpoolRules for PartFiles {
-    /// Rows are compressed at the end; tokens become a file unchanged, unless documents are shuffled.
+    /// Rows are read again to compress them. Token spools become files unchanged unless documents are shuffled.
     fn spool_options(&self, spool: &str) -> SpoolOptions {
         SpoolOptions { head_bytes: 0, is_reread: self.is_shuffled() || !spool.ends_with(".npy") }
     }
@@ -49,7 +49,7 @@ impl TokenOutput for PartFiles {
         self.place.clone()
     }
 
-    /// The number of files is only known at the end.
+    /// Lists only the first file, because the number of files is known at the end of the run.
     fn files(&self) -> Vec<(String, PathBuf)> {
         vec![(tokens_spool(0), self.tokens(0)), (rows_spool(0), self.table(0))]
     }
@@ -58,12 +58,12 @@ impl TokenOutput for PartFiles {
         parts_in(&self.place).into_iter().find(|path| is_foreign(path))
     }
 
-    /// Readers take all parts of a folder.
+    /// Readers read all parts of a folder, so the parts of earlier runs are stale.
     fn stale_files(&self, written: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
         parts_in(&self.place).into_iter().filter(|path| !written(path)).collect()
     }
 
-    /// Tables are small, and are not listed.
+    /// Tables are small and therefore not listed.
     fn estimate(&self, documents: u64, tokens: u64) -> FileEstimate {
         let files = tokens.div_ceil(self.max_tokens.max(1)).clamp(1, MAX_SHOWN_FILES);
         FileEstimate {
@@ -74,7 +74,7 @@ impl TokenOutput for PartFiles {
         }
     }
 
-    /// Tables are compressed copies of rows; shuffled files are copies of all tokens.
+    /// Tables are compressed copies of the rows; shuffled files are copies of all tokens.
     fn scratch_bytes(&self, bytes: u64, items: u64) -> u64 {
         let rows = items.saturating_mul(ROW_BYTES);
         match self.is_shuffled() {
@@ -88,7 +88,7 @@ impl TokenOutput for PartFiles {
     }
 }
 
-/// Returns the files in a folder whose names are those of parts, sorted.
+/// Returns the files of a folder with the names of parts, sorted.
 fn parts_in(folder: &Path) -> Vec<PathBuf> {
     let entries = files::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let parts = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_part_name));

@@ -1,4 +1,4 @@
-//! Reads sets of files of ids: `info`, `lint`, `verify` and the rows of the browser.
+//! Reads sets of token files for `info`, `lint`, `verify` and the rows of the browser.
 
 use super::super::super::reader::{CheckRequest, TokenReader};
 use super::no_documents;
@@ -22,12 +22,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const ACTIVITY: &str = "looking at the tokens";
-/// Documents that are added at a time.
+/// Number of documents that are added to the listing at a time.
 const DOCUMENTS_PER_BATCH: usize = 4_096;
-/// Bytes that are read at a time.
+/// Number of bytes that are read at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Reads a folder of pairs of files.
+/// Reads a folder of token files and their tables.
 pub(super) struct PartsReader;
 
 #[derive(Serialize)]
@@ -35,19 +35,19 @@ struct SetFacts {
     documents: u64,
     tokens: u64,
     bytes: u64,
-    /// Bytes of a token; `None` without tokens.
+    /// Bytes per token; `None` if the set has no tokens.
     token_bytes: Option<u64>,
     files: Vec<PartFacts>,
 }
 
-/// A file of ids and its table.
+/// A token file and its table.
 #[derive(Clone, Debug, Serialize)]
 struct PartFacts {
     name: String,
     documents: u64,
     tokens: u64,
     bytes: u64,
-    /// Bytes of a token; `None` without tokens.
+    /// Bytes per token; `None` if the file has no tokens.
     token_bytes: Option<u64>,
 }
 
@@ -129,7 +129,7 @@ impl TokenReader for PartsReader {
     }
 }
 
-/// Returns the files of ids that have a table, by name, and the files without their counterpart.
+/// Returns the token files that have a table, sorted by name, and the problems of files without their counterpart.
 fn list(folder: &Path) -> Outcome<(Vec<PathBuf>, Vec<Problem>)> {
     let entries = files::read_dir(folder).map_err(|error| Failure::io("reading the folder", folder, &error))?;
     let names: BTreeSet<String> =
@@ -150,7 +150,7 @@ fn list(folder: &Path) -> Outcome<(Vec<PathBuf>, Vec<Problem>)> {
 }
 
 impl PartFacts {
-    /// Reads a table and the size of its file of ids; the size of a token follows from both.
+    /// Reads a table and the size of its token file. The bytes per token follow from both.
     fn read(part: &Path, cancel: &Cancel) -> Result<Self, String> {
         let bytes = open_read(part).map_err(|failure| failure.why)?.len();
         let (documents, tokens) = TableReader::open(&table_of(part))?.totals(cancel)?;
@@ -214,7 +214,7 @@ impl TokenBrowser for PartsBrowser {
         let mut files = Vec::new();
         for (group, part) in (0_u32..).zip(parts) {
             let bytes = open_read(&part).map_or(0, |file| file.len());
-            // The size of a token is known at the end of the table only; a set has one size.
+            // The bytes per token are known only at the end of a table, and are the same in all files of a set.
             let facts = match files.is_empty() {
                 true => PartFacts::read(&part, &Cancel::default()).map(|facts| facts.token_bytes.unwrap_or(2)),
                 false => Ok(files.first().map_or(2, |file: &TokenFile| file.code.size())),

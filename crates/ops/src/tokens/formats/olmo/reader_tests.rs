@@ -21,7 +21,7 @@ fn info(folder: &Path) -> DatasetInfo {
     with_handles(|handles| PartsReader.info(folder, None, handles)).0.unwrap()
 }
 
-/// A set of one pair.
+/// Creates a set of one token file and its table.
 fn set(tokens: &[u8], rows: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut table = GzEncoder::new(Vec::new(), flate2::Compression::default());

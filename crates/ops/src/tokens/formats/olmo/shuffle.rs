@@ -1,4 +1,4 @@
-//! Writes the documents of a set in a new order (docs/formats/olmo.md §5).
+//! Writes the documents of a set in shuffled order (docs/formats/olmo.md §5).
 
 use super::files::{ends_spool, rows_spool, tokens_name, tokens_spool, PartFiles, ENDS_BYTES};
 use super::table::{append_tokens, TableFile};
@@ -11,7 +11,8 @@ use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::PathBuf;
 
-/// Writes the files of a set whose documents are in the spools of one file. Takes four bytes of memory per document (eight beyond 2³²).
+/// Writes the files of a set whose documents are in the spools of one file. Needs four bytes of memory per document, or eight if there are
+/// more than 2³².
 pub(super) fn shuffle(output: &PartFiles, finishing: &FinishContext<'_>) -> Outcome<Vec<FinishedFile>> {
     let [tokens, rows, ends] =
         [tokens_spool(0), rows_spool(0), ends_spool()].map(|name| open_read(&finishing.spool(&name)));
@@ -41,15 +42,15 @@ pub(super) fn shuffle(output: &PartFiles, finishing: &FinishContext<'_>) -> Outc
     Ok(made)
 }
 
-/// Where a document ends in the spools.
+/// The end of a document in the spools.
 #[derive(Default)]
 struct DocumentEnd {
     tokens: u64,
-    /// In bytes.
+    /// Offset in the spool of rows, in bytes.
     rows: u64,
 }
 
-/// Returns where the document before this one ends.
+/// Returns the end of the previous document.
 fn end_before(ends: &ReadFile, document: u64) -> Outcome<DocumentEnd> {
     let Some(before) = document.checked_sub(1) else { return Ok(DocumentEnd::default()) };
     let mut numbers = [0; 2];
@@ -61,10 +62,10 @@ fn end_before(ends: &ReadFile, document: u64) -> Outcome<DocumentEnd> {
     Ok(DocumentEnd { tokens: numbers[0], rows: numbers[1] })
 }
 
-/// A file and its table that are written.
+/// A token file that is being written, and its table.
 struct Part {
     number: u64,
-    /// Its tokens so far.
+    /// Number of tokens written so far.
     length: u64,
     path: PathBuf,
     tokens: BufferedFile,

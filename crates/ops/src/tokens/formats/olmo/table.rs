@@ -10,22 +10,22 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// A row of the table, without the place of its tokens.
+/// A row of the table, without the positions of its tokens.
 pub(super) struct TableRow<'a> {
     pub(super) id: &'a str,
     pub(super) source: &'a str,
-    /// Number of the line, counted from 1.
+    /// Line number, counted from 1.
     pub(super) line: u64,
 }
 
-/// Appends the start of a row: the number of the first token in the file, and of the one after the last.
+/// Appends the first two fields of a row: the index of the document's first token in the file, and the index after its last token.
 pub(super) fn append_tokens(first: u64, end: u64, rows: &mut String) {
     // Writing to a String does not fail.
     let _ = write!(rows, "{first},{end},");
 }
 
 impl TableRow<'_> {
-    /// Appends the rest of the row with its end, as Python's `csv` writes it.
+    /// Appends the other fields and the line end, as Python's `csv` writes them.
     pub(super) fn append_to(&self, rows: &mut String) {
         append_field(self.id, rows);
         rows.push(',');
@@ -34,7 +34,7 @@ impl TableRow<'_> {
     }
 }
 
-/// Appends a field; in quotes, and with quotes doubled, where Python's `csv` does so.
+/// Appends a field. Quotes it if Python's `csv` does, with inner quotes doubled.
 fn append_field(field: &str, rows: &mut String) {
     if !field.contains([',', '"', '\r', '\n']) {
         rows.push_str(field);
@@ -50,7 +50,7 @@ fn append_field(field: &str, rows: &mut String) {
     rows.push('"');
 }
 
-/// Returns a field with a space for each line break: OLMo-core reads tables line by line.
+/// Replaces each line break of a field with a space, because OLMo-core reads tables line by line.
 pub(super) fn without_line_breaks(field: &str) -> Cow<'_, str> {
     match field.contains(['\r', '\n']) {
         true => Cow::Owned(field.replace(['\r', '\n'], " ")),
@@ -58,7 +58,7 @@ pub(super) fn without_line_breaks(field: &str) -> Cow<'_, str> {
     }
 }
 
-/// A compressed table that is written. The header of gzip has no time and no name, so that equal rows make equal bytes.
+/// A compressed table that is being written. Its gzip header has no time and no name, so equal rows produce equal bytes.
 pub(super) struct TableFile {
     path: PathBuf,
     file: BufferedFile,
@@ -73,7 +73,7 @@ impl TableFile {
         Ok(Self { path, file, encoder: GzEncoder::new(Vec::new(), flate2::Compression::default()) })
     }
 
-    /// Appends bytes of rows.
+    /// Appends the bytes of rows.
     pub(super) fn append(&mut self, rows: &[u8]) -> Outcome<()> {
         self.encoder.write_all(rows).map_err(|error| failed(&self.path, &error))?;
         self.file.write_all(self.encoder.get_ref())?;
@@ -81,7 +81,7 @@ impl TableFile {
         Ok(())
     }
 
-    /// Finishes the table; returns its path.
+    /// Finishes the table and returns its path.
     pub(super) fn finish(mut self) -> Outcome<PathBuf> {
         self.file.write_all(&self.encoder.finish().map_err(|error| failed(&self.path, &error))?)?;
         self.file.close()?;

@@ -1,4 +1,4 @@
-//! Reads tables of documents (docs/formats/olmo.md §3). Nothing in them is used before it is checked.
+//! Reads and validates tables of documents (docs/formats/olmo.md §3).
 
 use flate2::bufread::MultiGzDecoder;
 use gristmill_core::Cancel;
@@ -8,10 +8,10 @@ use std::path::Path;
 
 /// Maximum size of a row in bytes.
 const MAX_ROW_BYTES: u64 = 16 << 20;
-/// Bytes that are read at a time.
+/// Size of the read buffer, in bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// The rows of a table, in their order: the first token of each document and the one after the last.
+/// Reads the rows of a table: for each document, the index of its first token and the index after its last token.
 pub(super) struct TableReader {
     source: Box<dyn BufRead + Send>,
     row: Vec<u8>,
@@ -23,7 +23,7 @@ impl TableReader {
     /// Opens a table.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The file cannot be opened.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         let file = open_read(path).map_err(|failure| failure.why)?.into_reader();
         let decoder = MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file));
@@ -34,10 +34,10 @@ impl TableReader {
         Self { source: Box::new(source), row: Vec::new(), rows: 0, end: 0 }
     }
 
-    /// Returns the tokens of the next document; `None` after the last.
+    /// Returns the token range of the next document; `None` after the last one.
     ///
     /// # Errors
-    /// The table is damaged, or the document does not follow the one before it.
+    /// The table is damaged, or the document does not start where the previous one ends.
     pub(super) fn next_row(&mut self) -> Result<Option<(u64, u64)>, String> {
         self.row.clear();
         // A quoted field may contain line breaks.
@@ -63,7 +63,7 @@ impl TableReader {
         Ok(Some(numbers))
     }
 
-    /// Reads all rows that are left; returns the number of all documents and tokens.
+    /// Reads the remaining rows, and returns the total number of documents and tokens.
     ///
     /// # Errors
     /// The table is damaged, or `cancel` is cancelled.
@@ -77,7 +77,7 @@ impl TableReader {
     }
 }
 
-/// Whether the last field is quoted and does not end.
+/// Whether the last field is quoted and continues in the next line.
 fn is_open(row: &[u8]) -> bool {
     row.iter().filter(|byte| **byte == b'"').count() % 2 == 1
 }

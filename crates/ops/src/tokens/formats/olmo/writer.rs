@@ -20,7 +20,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
 
-/// What a resumed run needs in addition to the spools.
+/// The state that a resumed run needs in addition to the spools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct WriterState {
     /// Number of the current file.
@@ -28,22 +28,22 @@ struct WriterState {
     tokens_in_file: u64,
     documents: u64,
     tokens: u64,
-    /// Documents that reach the limit of a file alone.
+    /// Number of documents that reach the token limit of a file alone.
     long_documents: u64,
-    /// Documents with a line break in a field of their row.
+    /// Number of documents with a line break in a field of their row.
     broken_fields: u64,
 }
 
-/// The writer of a set.
+/// Writes the token files and tables of a set.
 pub(super) struct Writer<'a> {
     output: &'a PartFiles,
     state: WriterState,
 }
 
-/// What one input file gives to the rows of its documents.
+/// The values that rows of one input file share.
 struct RowSource {
     name: String,
-    /// The start of ids, where these name the line.
+    /// The prefix of ids; `None` if ids come from a key.
     id_start: Option<String>,
 }
 
@@ -64,12 +64,12 @@ impl RowSource {
 }
 
 impl<'a> Writer<'a> {
-    /// Returns a writer that begins with the first file.
+    /// Returns a writer that starts with the first file.
     pub(super) fn new(output: &'a PartFiles) -> Self {
         Self { output, state: WriterState::default() }
     }
 
-    /// Creates the spools of the current file, unless there are any.
+    /// Creates the spools of the current file, unless they exist.
     fn begin_part(&self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         for name in self.output.spools(self.state.file) {
             if !spools.contains(&name) {
@@ -94,7 +94,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Appends the row of a document of the current file; the place of its tokens follows when it is shuffled.
+    /// Appends the row of a document of the current file. In a shuffled set, the row gets the positions of its tokens in the last stage.
     fn append_row(&mut self, tokens: (u64, u64), id: &str, source: &str, line: u64, rows: &mut String) {
         if !self.output.is_shuffled() {
             append_tokens(tokens.0, tokens.1, rows);
@@ -108,7 +108,7 @@ impl<'a> Writer<'a> {
         TableRow { id: &id, source: &source, line }.append_to(rows);
     }
 
-    /// Finishes a file: its table and its tokens.
+    /// Writes a token file and its table.
     fn finish_part(&self, finishing: &FinishContext<'_>, number: u64) -> Outcome<[FinishedFile; 2]> {
         let context = finishing.context;
         let mut table = TableFile::create(finishing, number)?;
@@ -127,7 +127,7 @@ impl<'a> Writer<'a> {
         Ok(made)
     }
 
-    /// Returns what a reader of the files should know.
+    /// Returns problems and notes for users of the files.
     fn problems(&self) -> Vec<Problem> {
         let note = |flag: &str, why: String| Problem::note(ProblemKind::Other, Subject::field(flag), why);
         let mut problems = Vec::new();
@@ -156,7 +156,7 @@ impl TokenWriter for Writer<'_> {
         self.begin_part(spools)
     }
 
-    /// A file ends before the document with which it would reach the limit (docs/formats/olmo.md §2).
+    /// A file ends before the document that would reach its token limit (docs/formats/olmo.md §2).
     fn append(&mut self, added: SlotBlock<'_>, spools: &mut SpoolSet<'_>) -> Outcome<AppendCounts> {
         let SlotBlock { block, input, .. } = added;
         let source = RowSource::new(self.output, input);

@@ -1,4 +1,4 @@
-//! Reports and records what a block leaves out.
+//! Reports and records the omitted documents of a block.
 
 use super::Assembler;
 use crate::tokens::encode::{EncodingSpec, Finding, PackedPiece};
@@ -8,7 +8,7 @@ use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, 
 use gristmill_data::source::documents::{mark_hint, TextFile, BYTE_ORDER_MARK, NOT_UTF8, TOO_LONG};
 
 impl Assembler<'_> {
-    /// Reports what a block leaves out.
+    /// Reports the omitted documents of a block.
     pub(super) fn report_findings(&mut self, pass: &Pass, input: &TextFile, packed: &PackedPiece) -> Outcome<()> {
         for finding in &packed.findings {
             self.report(problem_of(finding, pass, self.specs, input))?;
@@ -21,7 +21,7 @@ impl Assembler<'_> {
     }
 
     pub(super) fn report(&mut self, problem: Problem) -> Outcome<()> {
-        // A run only keeps the first thousand of each severity, so the journal need not hold more.
+        // A run lists only the first findings of each severity, so the journal does not need more.
         let kept = self.kept.entry(problem.severity).or_default();
         if *kept < MAX_LISTED_PROBLEMS {
             *kept += 1;

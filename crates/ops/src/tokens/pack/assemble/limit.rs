@@ -1,4 +1,4 @@
-//! The limit of tokens of each format.
+//! The token limit of each format.
 
 use super::Assembler;
 use crate::tokens::encode::{EncodedBlock, EncodingSpec};
@@ -6,15 +6,15 @@ use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
 use std::borrow::Cow;
 
 impl Assembler<'_> {
-    /// Whether every format of the pass has as many tokens as the plan allows.
+    /// Whether every format of the pass has reached the token limit of the plan.
     pub(in crate::tokens::pack) fn is_full(&self) -> bool {
         let Some((limit, pass)) = self.plan.limit_tokens.zip(self.pass) else { return false };
         let written = |number: usize| self.totals.targets.get(number).map_or(0, |totals| totals.written);
         pass.specs().all(|number| written(number) >= limit)
     }
 
-    /// Returns the documents of a block up to the one that reaches the limit. The documents are counted in the order of the text, so that
-    /// the result does not depend on threads or the size of blocks.
+    /// Returns the documents of a block up to the one that reaches the token limit. Counts documents in the order of the text, so the
+    /// result does not depend on threads or block sizes.
     pub(super) fn within_limit<'b>(
         &mut self,
         number: usize,

@@ -1,4 +1,4 @@
-//! Compares the output on a disk and in a store with the bytes written by the reference programs.
+//! Compares the output on a disk and in a store with files written by the reference programs.
 
 use super::*;
 
@@ -75,7 +75,7 @@ fn nanosets_with_more_tasks_than_files() {
 fn modalities(name: &str, tokenizer: &str, change: impl Fn(&mut PackPlan)) -> Vec<PackReport> {
     let name = format!("modalities/{name}");
     let expected = std::fs::read(case(&name).join("expected/data.pbin")).unwrap();
-    // By lines, and by the index that the reference program used.
+    // First by lines, then by the index that the reference program used.
     let indexes = [None, Some(case(&name).join("expected/data.idx").to_str().unwrap().to_owned())];
     let reports = indexes.iter().flat_map(|index| {
         in_each_place(&name, |input, folder| {
@@ -172,7 +172,7 @@ fn forager_ends_where_the_reference_ends_only_with_compat() {
             plan.compat = true;
             let failure = run(&plan).unwrap_err();
             assert_eq!(failure.class, gristmill_core::ExitClass::Data, "{failure}");
-            // In a store, there is no folder without objects.
+            // Stores have no empty folders, so only files are checked.
             let mut left = Walk::new(folder).into_iter().flatten().filter(|entry| entry.path() != folder);
             assert!(left.next().is_none(), "{name} left something");
             plan.compat = false;

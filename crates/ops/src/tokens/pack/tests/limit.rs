@@ -1,4 +1,4 @@
-//! The limit of tokens: exact, and the same for all threads and blocks and after kills.
+//! The token limit is exact, and gives the same result with all numbers of threads, all block sizes and after kills.
 
 use super::rerun::{World, LINE_BY_LINE};
 use super::*;
@@ -15,7 +15,7 @@ fn pack(world: &World, limit: u64, threads: usize, tuning: Tuning) -> PackReport
     start_on(limited(world, limit), options(threads), tuning, Arc::new(RealFs)).unwrap().wait().unwrap()
 }
 
-/// Returns the number of tokens before the end of each document of the token folder.
+/// Returns the cumulative token count at the end of each document of the token folder.
 fn ends(files: &BTreeMap<String, Vec<u8>>) -> Vec<u64> {
     let index = files.iter().find(|(name, _)| name.ends_with(".ds.index")).unwrap().1;
     index.chunks_exact(8).map(|end| u64::from_le_bytes(end.try_into().unwrap())).collect()

@@ -1,4 +1,4 @@
-//! The log folder: what datatrove's tools read in it, and what they left.
+//! The log folder: the files that datatrove's tools read, and files that they wrote.
 
 use super::rerun::World;
 use super::*;
@@ -80,7 +80,7 @@ fn tasks_of_another_division_are_not_taken_for_ours() {
     let (world, plan, logs) = world();
     world.put("logs/executor.json", br#"{"tasks": 3, "world_size": 3}"#);
     run(&plan).unwrap();
-    // Now its own number of tasks applies.
+    // The number of tasks of this run now applies.
     assert_eq!(json(&logs.join("executor.json"))["world_size"], 2);
     let mut other = plan.clone();
     other.nanosets.as_mut().unwrap().tasks = Some(3);

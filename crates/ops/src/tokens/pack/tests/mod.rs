@@ -39,7 +39,7 @@ fn run(plan: &PackPlan) -> Outcome<PackReport> {
     start(plan.clone(), options(2))?.wait()
 }
 
-/// Returns all files below a folder by relative name, without those of run folders.
+/// Returns all files below a folder by relative name, except those of run folders.
 fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in Walk::new(root).into_iter().map(Result::unwrap) {
@@ -51,7 +51,7 @@ fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Runs something on the input of a golden case with a folder for the output: on this disk, then in a store.
+/// Calls `run` with the input of a golden case and an output folder: first on disk, then in a store.
 fn in_each_place<R>(name: &str, run: impl Fn(&Path, &Path) -> R) -> [R; 2] {
     let (dir, bucket) = (tempfile::tempdir().unwrap(), PathBuf::from(format!("mem://pack/{name}")));
     let input = case(name).join("input");

@@ -1,4 +1,4 @@
-//! The files that a run shows, and the log lines about their disk space.
+//! The list of output files, and the log lines about disk space.
 
 use super::rerun::{World, LINE_BY_LINE};
 use super::*;
@@ -9,7 +9,7 @@ use gristmill_core::ExitClass;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use rustix::io::Errno;
 
-/// Returns the files and the log of a run after its end, and its result.
+/// Runs a plan to its end; returns the listed files, the log and the result.
 fn ended(plan: PackPlan, tuning: Tuning, fs: Arc<dyn Fs>) -> (OutputsStatus, Vec<String>, Outcome<PackReport>) {
     let task: Task<PackReport> = start_on(plan, options(1), tuning, fs).unwrap();
     while !task.is_finished() {
@@ -90,13 +90,13 @@ fn the_log_names_needed_and_free_space_and_calls_a_disk_full_only_where_the_need
     let (_, log, end) = ended(world.plan(), with(100), Arc::new(RealFs));
     assert_eq!(end.unwrap_err().class, ExitClass::Environment);
     assert!(said(&log, "are needed, and 100 B are free") && said(&log, "full"), "{log:?}");
-    // Enough for the measured need, but not for the worst case.
+    // Enough for the estimate, but not for the worst case.
     let needed = preview(&world.plan(), &options(1), &Default::default()).unwrap().needed_bytes;
     let (_, log, end) = ended(world.plan(), with(needed), Arc::new(RealFs));
     end.unwrap();
     assert!(said(&log, "what is needed") && said(&log, &format!("{} are free", bytes(needed))), "{log:?}");
     assert!(said(&log, "the disk has room") && !said(&log, "full"), "{log:?}");
-    // Enough for the worst case, so nothing is measured.
+    // Enough for the worst case, so no documents are sampled.
     let world = World::new();
     let (_, log, end) = ended(world.plan(), with(1 << 30), Arc::new(RealFs));
     end.unwrap();

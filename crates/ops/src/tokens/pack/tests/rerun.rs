@@ -1,4 +1,4 @@
-//! Threads, memory, block sizes and kills do not change the output.
+//! The number of threads, the memory, the block sizes and kills do not affect the output.
 
 use super::*;
 use crate::job::record::check_running;
@@ -8,7 +8,7 @@ use gristmill_storage::publish::write_file;
 use gristmill_storage::run_folder::RunFolder;
 use rustix::io::Errno;
 
-/// A folder of good and bad documents, with a path for the output.
+/// A folder of valid and invalid documents, with a path for the output.
 pub(super) struct World {
     pub(super) dir: tempfile::TempDir,
 }
@@ -73,13 +73,13 @@ impl World {
         let own = self.dir.path().join("out.gristmill");
         let names: std::collections::BTreeSet<String> =
             std::fs::read_dir(own).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        // Drafts of a lock that a killed run did not take.
+        // A killed run may have created draft files of the lock without acquiring it.
         let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.starts_with("lock.")).collect();
         assert_eq!(names, ["plan.yaml", "report.json"], "{context}");
     }
 }
 
-/// Every line is a block, and every block is recorded.
+/// Every line is a block, and every block is recorded in the journal.
 pub(super) const LINE_BY_LINE: Tuning = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None };
 
 #[test]
@@ -139,7 +139,7 @@ fn a_kill_at_any_operation_is_gone_on_with_to_the_same_bytes() {
     World::new().run(options(1), LINE_BY_LINE, Arc::new(counting.clone())).unwrap();
     let ops = counting.ops();
     let mut resumed = 0;
-    // Steps that cover every kind of operation over all runs, at an acceptable cost for a test.
+    // The steps cover every kind of file operation over all runs, in acceptable time.
     for at in (0..ops).step_by(11).chain((ops - 60..ops).step_by(3)) {
         let world = World::new();
         let result = world.run(options(1), LINE_BY_LINE, Arc::new(FaultFs::new(Fault::Kill { at })));
@@ -173,7 +173,7 @@ fn a_full_disk_or_a_power_cut_shows_nothing_half_made_and_can_be_gone_on_with() 
             let result = world.run(options(2), LINE_BY_LINE, Arc::new(FaultFs::new(fault)));
             let context = format!("{fault:?} of {ops}");
             if let Err(failure) = &result {
-                // After a power cut, a thread may read back what another could not write.
+                // After an injected failure, another thread may read back data that was not written.
                 if matches!(fault, Fault::Full { .. }) {
                     assert_eq!(failure.class, ExitClass::Environment, "{context}: {failure}");
                     assert!(!world.output().exists() || files(&world.output()).is_empty(), "{context}");
@@ -200,7 +200,7 @@ fn a_second_run_does_nothing_and_another_plan_is_refused_by_what_differs() {
     other.overwrite = true;
     run(&other).unwrap();
     assert_ne!(files(&world.output()), before);
-    // Back to the first plan; nothing of the other plan is left.
+    // The first plan again; no file of the other plan remains.
     let back = PackPlan { overwrite: true, ..world.plan() };
     run(&back).unwrap();
     assert_same(&files(&world.output()), &before, "overwritten");
@@ -250,7 +250,7 @@ fn an_input_that_changes_while_it_is_read_is_named() {
     let world = World::new();
     let task = start_on(world.plan(), options(1), LINE_BY_LINE, Arc::new(RealFs)).unwrap();
     world.put("in/2.jsonl", b"{\"text\": \"other\"}\n");
-    // Either the file was listed after the change, or the change was noticed.
+    // Either the file was listed after the change, or the run detected the change.
     if let Err(failure) = task.wait() {
         assert!(
             failure.class == ExitClass::Data && failure.subject.path.as_deref().unwrap().ends_with("2.jsonl"),
@@ -307,7 +307,7 @@ fn a_disk_that_is_too_small_is_reported_before_the_work() {
     assert_eq!(failure.class, ExitClass::Environment);
     assert!(failure.why.contains("needed, and 100 B are free"), "{failure}");
     assert!(!world.output().exists());
-    // Enough, but not for the worst case.
+    // Enough for the estimate, but not for the worst case.
     let needed = preview(&world.plan(), &options(1), &Default::default()).unwrap().needed_bytes;
     world.run(options(1), with(needed), Arc::new(RealFs)).unwrap();
     assert!(world.output().exists());
@@ -354,7 +354,7 @@ fn a_long_line_that_gives_no_document_makes_no_estimate_larger() {
     let report = start_on(plan.clone(), options(1), Tuning::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
     assert_eq!((seen.file_count, report.documents), (2, 60_000));
     assert!(seen.tokens.abs_diff(report.tokens) < report.tokens / 4, "{} {}", seen.tokens, report.tokens);
-    // Equally long lines that are documents are estimated from those whose beginning was read.
+    // If such long lines are documents, they are estimated from the sampled places in which one starts.
     let text = "words ".repeat(1 << 16);
     world.put("in/b.json", format!("{{\"text\": \"{text}\"}}\n").repeat(20).as_bytes());
     plan.output = world.dir.path().join("other").to_str().unwrap().into();

@@ -1,4 +1,4 @@
-//! Rows that are assigned to tasks: kills, threads, blocks, and runs of single ranks do not change the output.
+//! Rows that are assigned to tasks: kills, threads, blocks, and runs of single ranks do not affect the output.
 
 use super::rerun::LINE_BY_LINE;
 use super::*;
@@ -7,7 +7,7 @@ use gristmill_storage::fs::fault::{Fault, FaultFs};
 
 const DEALS: [TaskShare; 2] = [TaskShare::Rows, TaskShare::Blocks];
 
-/// Returns a plan for some rows of many files of rows, or of lines.
+/// Returns a plan that packs some rows of many files of rows or lines.
 fn dealt(input: &str, deal: TaskShare, output: &Path) -> PackPlan {
     let mut plan = plan(&case(input), "modalities/tokenizers/wl200", output);
     plan.split = Some("train[3:-2]".into());

@@ -1,9 +1,9 @@
-//! Many small files in a store.
+//! Packs many small files from a store.
 
 use super::*;
 use gristmill_storage::memory_store::{opens_below, put};
 
-/// Number of files: more than are fetched at once.
+/// Number of files; larger than the number that is fetched at the same time.
 const FILES: usize = 70;
 
 fn text(number: usize) -> Vec<u8> {

@@ -1,25 +1,25 @@
-//! Rows of tables: block sizes, threads and kills do not change the output.
+//! Rows of tables: block sizes, threads and kills do not affect the output.
 
 use super::rerun::LINE_BY_LINE;
 use super::*;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 
-/// Inputs of a kind of tables, and the column of the text.
+/// The input files of one kind of table, and the column with the text.
 struct Table {
     inputs: &'static [&'static str],
     column: &'static str,
 }
 
 const TABLES: [Table; 5] = [
-    // Every codec and encoding.
+    // Uses every codec and encoding.
     Table { inputs: &["parquet/p02_codecs_and_encodings/input"], column: "text" },
     Table {
         inputs: &["arrow/layouts/plain.arrow", "arrow/layouts/deltas_file.arrow", "arrow/layouts/lz4.arrow"],
         column: "string",
     },
-    // Elements of an array continue at an element.
+    // A run resumes between elements of an array.
     Table { inputs: &["json/array.json"], column: "text" },
-    // Plain files continue at a row, compressed ones are read from their beginning.
+    // Plain files resume at a row; compressed files are read from the beginning.
     Table {
         inputs: &[
             "csv/csv_rows/input/train-0.csv",
@@ -45,7 +45,7 @@ fn pack(plan: &PackPlan, threads: usize, tuning: Tuning, fs: Arc<dyn Fs>) -> Out
     start_on(plan.clone(), options(threads), tuning, fs)?.wait()
 }
 
-/// The same texts, from the column and from a program over the row as JSON.
+/// Returns two text fields with the same texts: the column, and a jq program on the row as JSON.
 fn fields(table: &Table) -> [TextField; 2] {
     [TextField::Key(table.column.into()), TextField::Jq(format!(".{} // \"\"", table.column))]
 }
@@ -71,7 +71,7 @@ fn kill_and_continue(table: &Table) {
             let output = dir.path().join(format!("out-{round}"));
             let plan = rows(table, field.clone(), &output);
             let killed = pack(&plan, 1, LINE_BY_LINE, Arc::new(FaultFs::new(Fault::Kill { at })));
-            // The second run has other blocks.
+            // The second run uses other block sizes.
             let again = pack(&plan, 2, Tuning { block_bytes: Some(300), ..LINE_BY_LINE }, Arc::new(RealFs)).unwrap();
             if killed.is_err() && !again.nothing_to_do {
                 resumed += u64::from(again.resumed_bytes > 0);

@@ -21,13 +21,13 @@ fn ids(path: &Path) -> Vec<u64> {
     numbers(path, |bytes| u16::from_le_bytes(bytes).into())
 }
 
-/// Returns documents of which one is tokenized differently by the reference and the fast tokenizer, and the reference result for all.
+/// Returns a plan for documents of which the fast tokenizer encodes one differently, and the token counts of the reference.
 fn differing(dir: &Path, at: usize) -> (PackPlan, Vec<u64>) {
     let mut texts: Vec<String> = (0..40).map(|n| format!("document {n} of a few words")).collect();
     texts[at].push_str(DIFFERENCE_MARK);
     put(&dir.join("in/a.jsonl"), &lines(&texts));
     let mut plan = plan(&dir.join("in"), "nanosets/tokenizers/bpe1k.json", &dir.join("out"));
-    // A separate file for each test: parallel runs share loaded tokenizers, and a switch to the reference affects all of them.
+    // Each test has its own file, because parallel runs share loaded tokenizers and a switch to the reference affects all of them.
     let mut file = std::fs::read(&plan.tokenizer).unwrap();
     file.resize(file.len() + at, b'\n');
     plan.tokenizer = dir.join("tokenizer.json").to_str().unwrap().into();
@@ -71,7 +71,7 @@ fn a_difference_in_a_document_that_is_not_compared_is_not_seen() {
     let (plan, expected) = differing(dir.path(), 30);
     assert!(!Tokenizer::load(&plan.tokenizer).unwrap().guard().wants(30));
     let report = run(&plan).unwrap();
-    // The injected difference reaches the files; without the guard the test above could not fail.
+    // The injected difference reaches the output; otherwise the test above could not fail.
     assert!(report.switched_to_reference.is_none());
     assert_ne!(ids(&dir.path().join("out/00000_unshuffled.ds")), expected);
 }
@@ -83,7 +83,7 @@ fn a_difference_in_texts_that_are_in_no_document_sends_the_run_to_the_reference_
         let (mut plan, expected) = differing(dir.path(), 30);
         let file = std::fs::read_to_string(&plan.tokenizer).unwrap();
         let mut file: serde_json::Value = serde_json::from_str(&file).unwrap();
-        // The spellings of added tokens are among those texts.
+        // These texts include the added tokens themselves.
         let added = file["added_tokens"].as_array_mut().unwrap();
         let mut token = added[0].clone();
         (token["content"], token["id"]) = (DIFFERENCE_MARK.into(), 60_000.into());
@@ -114,7 +114,7 @@ fn texts_are_filled_up_in_batches_of_ten_thousand_with_a_warning() {
         "added_tokens":[],"normalizer":null,"pre_tokenizer":{"type":"WhitespaceSplit"},"post_processor":null,
         "decoder":null,"model":{"type":"WordLevel","vocab":{"a":0,"b":1,"?":2},"unk_token":"?"}}"#;
     put(&dir.path().join("tokenizer.json"), json.as_bytes());
-    // The longest document of the first batch is its last one; that of the second batch is shorter.
+    // The longest document of the first batch is its last one. The second batch has shorter documents.
     let words = |n: usize| match n {
         9_999 => "a b a b a",
         10_001 => "b a b",
@@ -145,7 +145,7 @@ fn texts_are_filled_up_in_batches_of_ten_thousand_with_a_warning() {
 #[test]
 fn documents_after_carriage_returns_are_encoded_like_those_of_lines() {
     let dir = tempfile::tempdir().unwrap();
-    // More than are encoded together, with blank ones in between.
+    // More documents than are encoded together, with blank ones in between.
     let texts: Vec<String> = (0..700).map(|n| format!("document {n} of a few words")).collect();
     let by_lines = String::from_utf8(lines(&texts)).unwrap();
     let mut made = Vec::new();
