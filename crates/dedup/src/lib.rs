@@ -5,7 +5,7 @@
 //! data flow:
 //!
 //! 1. A [`Scanner`] reads documents in pieces and passes anchors to a [`Sink`]; the job divides them by [`partition_of`] and stores them as
-//!   [`Record`]s.
+//!    [`Record`]s.
 //! 2. A [`Resolver`] receives all records of one partition, in any order, compares the bytes around equal keys and returns [`Interval`]s.
 //! 3. [`merge`] sorts and joins the intervals of a file.
 //!
