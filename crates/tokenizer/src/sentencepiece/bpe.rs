@@ -1,8 +1,8 @@
 //! Divides text into pieces by merging adjacent pieces, the pair with the best score first.
 
 use super::charsmap::SPACE;
+use super::message::PieceKind;
 use super::pieces::{char_length, PieceTable};
-use sentencepiece_model::Type;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
@@ -81,7 +81,7 @@ impl Bpe {
         let is_cut = |text: &str| text.trim_start_matches(space).contains(space);
         Self {
             cuts_at_spaces: !pieces.all.iter().any(|piece| is_cut(&piece.text)),
-            has_unused: pieces.all.iter().any(|piece| piece.kind == Type::Unused),
+            has_unused: pieces.all.iter().any(|piece| piece.kind == PieceKind::Unused),
         }
     }
 
@@ -155,7 +155,7 @@ impl Bpe {
             let piece = part(text, first.start, length);
             let Some(id) = pieces.of_text.get(piece) else { return };
             agenda.push(Pair { score: pieces.all[id as usize].score, left, right, length });
-            if self.has_unused && pieces.kind(id) == Some(Type::Unused) {
+            if self.has_unused && pieces.kind(id) == Some(PieceKind::Unused) {
                 made.insert(piece, first.length);
             }
         };
@@ -183,7 +183,7 @@ impl Bpe {
             while let Some((start, length)) = open.pop() {
                 let piece = part(text, start, length);
                 let id = pieces.id_of(piece).unwrap_or(pieces.unknown);
-                match made.get(piece).filter(|_| pieces.kind(id) == Some(Type::Unused)) {
+                match made.get(piece).filter(|_| pieces.kind(id) == Some(PieceKind::Unused)) {
                     // The left part is pushed last, so that it is processed first.
                     Some(left) => open.extend([(start + left, length - left), (start, *left)]),
                     None => out.push((id, length)),

@@ -1,8 +1,8 @@
 //! Normalizes text for a SentencePiece model: applies the rules of the model, collapses white space, and replaces spaces by visible
 //! symbols.
 
+use super::message::ModelMessage;
 use super::pieces::{char_length, PieceTable};
-use sentencepiece_model::SentencePieceModel;
 
 /// The symbol that represents a space in pieces.
 pub(super) const SPACE: &[u8] = "▁".as_bytes();
@@ -28,11 +28,11 @@ struct Rules {
 
 impl Normalizer {
     /// Parses the rules of a model. The error is the reason why they are unusable.
-    pub(super) fn new(model: &SentencePieceModel, pieces: &PieceTable) -> Result<Self, String> {
-        let spec = model.normalizer();
+    pub(super) fn new(model: &ModelMessage, pieces: &PieceTable) -> Result<Self, String> {
+        let spec = model.normalizer.as_ref();
         let rules = Rules::new(spec.map_or(&[], |spec| spec.precompiled_charsmap()))?;
         let puts_space = spec.is_none_or(|spec| spec.add_dummy_prefix());
-        let at_end = model.trainer().is_some_and(|trainer| trainer.treat_whitespace_as_suffix());
+        let at_end = model.trainer.as_ref().is_some_and(|trainer| trainer.treat_whitespace_as_suffix());
         let starts_user_piece =
             |byte: u8| pieces.user_defined.as_ref().is_some_and(|trie| trie.step(0, byte).is_some());
         let mut is_special = Box::new([false; 256]);

@@ -2,6 +2,7 @@
 
 mod bpe;
 mod charsmap;
+mod message;
 mod pieces;
 mod trie;
 mod unigram;
@@ -10,9 +11,9 @@ use super::{AddedTokenFacts, TokenSpan};
 use bpe::Bpe;
 use charsmap::{Normalizer, SPACE};
 use gristmill_core::{Failure, Outcome};
+use message::{ModelMessage, ModelType, PieceKind};
 pub(super) use pieces::byte_of;
 use pieces::{char_length, PieceTable};
-use sentencepiece_model::{ModelType, SentencePieceModel, Type};
 use std::ops::Range;
 use unigram::Unigram;
 
@@ -46,13 +47,14 @@ pub(super) struct Scratch {
 impl Model {
     /// Parses a `.model` file. The error is the reason why it is unusable.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let model = SentencePieceModel::from_slice(bytes).map_err(|_| "it is not a SentencePiece model".to_owned())?;
-        if model.pieces().is_empty() {
+        let model = <ModelMessage as prost::Message>::decode(bytes)
+            .map_err(|_| "it is not a SentencePiece model".to_owned())?;
+        if model.pieces.is_empty() {
             return Err("it has no pieces".into());
         }
         let pieces = PieceTable::new(&model)?;
         let normalizer = Normalizer::new(&model, &pieces)?;
-        let kind = match model.trainer().map_or(ModelType::Unigram, |trainer| trainer.model_type()) {
+        let kind = match model.trainer.as_ref().map_or(ModelType::Unigram, |trainer| trainer.model_type()) {
             ModelType::Unigram => Kind::Unigram(Unigram::new(&pieces)),
             ModelType::Bpe => Kind::Bpe(Bpe::new(&pieces)),
             ModelType::Word => Kind::Word,
@@ -93,11 +95,11 @@ impl Model {
     /// Returns user-defined and control pieces, which are not part of the trained vocabulary.
     pub(super) fn added(&self) -> Vec<AddedTokenFacts> {
         let all = self.pieces.all.iter().zip(0u32..);
-        all.filter(|(piece, _)| matches!(piece.kind, Type::UserDefined | Type::Control))
+        all.filter(|(piece, _)| matches!(piece.kind, PieceKind::UserDefined | PieceKind::Control))
             .map(|(piece, id)| AddedTokenFacts {
                 id,
                 text: piece.text.clone(),
-                is_special: piece.kind == Type::Control,
+                is_special: piece.kind == PieceKind::Control,
             })
             .collect()
     }
@@ -119,7 +121,7 @@ impl Model {
                 _ => out.push(*id),
             }
             after_unknown = is_unknown;
-            if self.pieces.kind(*id) == Some(Type::Control) {
+            if self.pieces.kind(*id) == Some(PieceKind::Control) {
                 out.truncate(from);
                 return Err(Failure::data("encoding the text", "a character of it is a control token of the model"));
             }
@@ -188,8 +190,8 @@ impl Model {
     pub(super) fn bytes_of(&self, id: u32) -> Vec<u8> {
         let Some(piece) = self.pieces.all.get(id as usize) else { return Vec::new() };
         match (piece.kind, byte_of(&piece.text)) {
-            (Type::Byte, Some(byte)) => vec![byte],
-            (Type::Control | Type::Unknown, _) => piece.text.clone().into_bytes(),
+            (PieceKind::Byte, Some(byte)) => vec![byte],
+            (PieceKind::Control | PieceKind::Unknown, _) => piece.text.clone().into_bytes(),
             _ => piece.text.replace('▁', " ").into_bytes(),
         }
     }

@@ -1,7 +1,7 @@
 //! The vocabulary of a SentencePiece model.
 
+use super::message::{ModelMessage, PieceKind};
 use super::trie::Trie;
-use sentencepiece_model::{SentencePieceModel, Type};
 use std::collections::HashMap;
 
 /// The vocabulary and the types of its pieces, validated like in the reference.
@@ -25,17 +25,17 @@ pub(super) struct PieceTable {
 pub(super) struct VocabEntry {
     pub(super) text: String,
     pub(super) score: f32,
-    pub(super) kind: Type,
+    pub(super) kind: PieceKind,
 }
 
 impl PieceTable {
     /// Parses the vocabulary of a model. The error is the reason why it is unusable.
-    pub(super) fn new(model: &SentencePieceModel) -> Result<Self, String> {
-        let falls_back = model.trainer().is_some_and(|trainer| trainer.byte_fallback());
+    pub(super) fn new(model: &ModelMessage) -> Result<Self, String> {
+        let falls_back = model.trainer.as_ref().is_some_and(|trainer| trainer.byte_fallback());
         let all: Vec<VocabEntry> = model
-            .pieces()
+            .pieces
             .iter()
-            .map(|piece| VocabEntry { text: piece.piece().to_owned(), score: piece.score(), kind: piece.r#type() })
+            .map(|piece| VocabEntry { text: piece.piece().to_owned(), score: piece.score(), kind: piece.kind() })
             .collect();
         if u32::try_from(all.len()).is_err() {
             return Err("it has too many pieces".into());
@@ -52,9 +52,9 @@ impl PieceTable {
                 return Err(format!("the piece `{}` occurs twice", piece.text));
             }
             match piece.kind {
-                Type::Unknown if unknown.is_some() => return Err("it has two unknown pieces".into()),
-                Type::Unknown => unknown = Some(id),
-                Type::Byte => match byte_of(&piece.text) {
+                PieceKind::Unknown if unknown.is_some() => return Err("it has two unknown pieces".into()),
+                PieceKind::Unknown => unknown = Some(id),
+                PieceKind::Byte => match byte_of(&piece.text) {
                     Some(byte) if falls_back => bytes[usize::from(byte)] = Some(id),
                     _ => return Err(format!("the byte piece `{}` is out of place", piece.text)),
                 },
@@ -68,7 +68,7 @@ impl PieceTable {
             _ => None,
         };
         let user: Vec<(&[u8], u32)> =
-            entries(&all).filter(|(_, id)| all[*id as usize].kind == Type::UserDefined).collect();
+            entries(&all).filter(|(_, id)| all[*id as usize].kind == PieceKind::UserDefined).collect();
         let user_defined = (!user.is_empty()).then(|| Trie::new(user));
         let of_text = Trie::new(entries(&all).filter(|(_, id)| all[*id as usize].is_of_text()));
         Ok(Self { of_text, reserved, user_defined, unknown, bytes, all })
@@ -80,7 +80,7 @@ impl PieceTable {
     }
 
     /// Returns the type of a piece.
-    pub(super) fn kind(&self, id: u32) -> Option<Type> {
+    pub(super) fn kind(&self, id: u32) -> Option<PieceKind> {
         self.all.get(id as usize).map(|piece| piece.kind)
     }
 }
@@ -88,7 +88,7 @@ impl PieceTable {
 impl VocabEntry {
     /// Whether the piece can be part of a text.
     fn is_of_text(&self) -> bool {
-        matches!(self.kind, Type::Normal | Type::UserDefined | Type::Unused)
+        matches!(self.kind, PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Divides a text into the most probable sequence of pieces.
 
+use super::message::PieceKind;
 use super::pieces::{char_length, PieceTable};
 use super::trie::ROOT;
-use sentencepiece_model::Type;
 
 /// Difference between the score of the least probable piece and that of an unknown character.
 const UNKNOWN_PENALTY: f32 = 10.0;
@@ -29,7 +29,7 @@ pub(super) struct BestCut {
 
 impl Unigram {
     pub(super) fn new(pieces: &PieceTable) -> Self {
-        let normal = pieces.all.iter().filter(|piece| piece.kind == Type::Normal);
+        let normal = pieces.all.iter().filter(|piece| piece.kind == PieceKind::Normal);
         let least = normal.fold(f32::MAX, |least, piece| least.min(piece.score));
         Self { unknown_score: least - UNKNOWN_PENALTY }
     }
@@ -60,8 +60,8 @@ impl Unigram {
                 let piece = &pieces.all[id as usize];
                 let length = end + 1 - start;
                 let score = match piece.kind {
-                    Type::Unused => continue,
-                    Type::UserDefined => USER_DEFINED_SCORE * (length - 1) as f32,
+                    PieceKind::Unused => continue,
+                    PieceKind::UserDefined => USER_DEFINED_SCORE * (length - 1) as f32,
                     _ => piece.score,
                 };
                 furthest = furthest.max(end + 1);
