@@ -5,13 +5,11 @@
 mod bodies;
 mod seeds;
 
+use crate::pty::harness::deadline;
 use bodies::Body;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use std::time::{Duration, Instant};
-
-/// Time limit for one input; inputs of these sizes take much less.
-const SLOW: Duration = Duration::from_secs(5);
+use std::time::Instant;
 
 fn cases() -> u32 {
     std::env::var("GRISTMILL_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
@@ -135,7 +133,7 @@ fn survive(name: &str, body: Body, seeds: &[Vec<u8>], tokens: &[&[u8]]) {
         let started = Instant::now();
         body(&input);
         prop_assert!(
-            started.elapsed() < SLOW,
+            started.elapsed() < deadline(),
             "{:?} for {} bytes: {}",
             started.elapsed(),
             input.len(),
