@@ -40,7 +40,7 @@ pub enum Duplicates {
     /// Publishes nothing and reports both samples.
     #[default]
     Fail,
-    /// Uses the first sample. The later ones get no rows, and are excluded if they are in another shard.
+    /// Uses the first sample. The later ones have no rows, and are excluded if they are in another shard.
     KeepFirst,
     /// If several shards have the same key, replaces all shards by copies in which the shard name prefixes every entry name. Flags cannot
     /// select it; the recorded plan has [`Fail`](Self::Fail).

@@ -208,7 +208,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Message for pages whose texts share so many prefixes that they would need too much memory.
+/// Message for pages whose texts share prefixes, and would need too much memory.
 pub(crate) const TOO_MANY_JOINED: &str =
     "its texts with shared beginnings have more than 512 MiB; write the file with smaller pages, or without DELTA_BYTE_ARRAY";
 

@@ -90,14 +90,17 @@ const UNWANTED_WORDS: &[(&str, usize)] = &[
     ("so many", 0),
     ("by chance", 0),
     ("comes? to|came to", 0),
-    ("stands?|stood", 1),
-    ("lies?", 3),
+    ("stands?|stood", 3),
+    ("lies?", 4),
     ("put right", 0),
     ("gets? no", 0),
-    ("odd", 1),
+    ("odd", 6),
     // The name of an action, which settings files use.
     ("anew", 1),
     ("asked for", 0),
+    ("any more", 0),
+    ("shall", 1),
+    ("hence", 0),
 ];
 
 /// Type names that do not describe the content of the type, prefixes of constants that do not describe the limited quantity, and the

@@ -107,7 +107,7 @@ fn one_passage_in_many_contexts() {
     }
 }
 
-/// There are so many contexts that the rest of them is distributed into buckets. Their text has two letters, so that many bytes around the
+/// There are enough contexts that the rest of them is distributed into buckets. Their text has two letters, so that many bytes around the
 /// passage are equal.
 #[test]
 fn one_passage_in_thousands_of_contexts() {

@@ -29,7 +29,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Toke
             let length = length.div_ceil(multiple).saturating_mul(multiple);
             Some(DocumentPadding { length, id: padding.id, side: padding.side })
         }
-        // With padding to the longest document, a single document gets no padding.
+        // With padding to the longest document, a single document is not padded.
         PaddingLength::Longest => None,
     });
     let spec = EncodingSpec {
