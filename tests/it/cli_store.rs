@@ -1,7 +1,7 @@
 //! Data in a store, accessed by flags, variables and addresses, from a small server on the loopback address.
 
 use super::cli_support::{copy_tree, golden_dir, RunOutput, Sandbox};
-use server::{Fault, Server};
+use server::{Fault, ReceivedRequest, Server};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -52,6 +52,30 @@ impl Stores {
             RunOutput { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) };
         assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "the secret is printed");
         ran
+    }
+
+    fn forget_requests(&self) {
+        self.server.state.lock().unwrap().requests.clear();
+    }
+
+    /// Returns what was requested: methods, targets and ranges.
+    fn requests(&self) -> Vec<String> {
+        let range = |request: &ReceivedRequest| request.headers.get("range").cloned().unwrap_or_default();
+        let text = |request: &ReceivedRequest| format!("{} {} {}", request.method, request.target, range(request));
+        self.server.requests().iter().map(text).collect()
+    }
+
+    /// Returns the number of bytes that were fetched of the objects below a key.
+    fn fetched(&self, name: &str) -> usize {
+        let state = self.server.state.lock().unwrap();
+        let gets = state.requests.iter().filter(|request| request.method == "GET");
+        let bytes = |request: &ReceivedRequest| {
+            let size = state.objects.get(request.target.strip_prefix("/b/")?)?.len();
+            let (start, end) = request.headers.get("range")?.strip_prefix("bytes=")?.split_once('-')?;
+            Some(size.min(end.parse::<usize>().ok()? + 1) - start.parse::<usize>().ok()?)
+        };
+        let is_below = |request: &&ReceivedRequest| request.target.starts_with(&format!("/b/{name}/"));
+        gets.filter(is_below).filter_map(bytes).sum()
     }
 
     /// Returns the objects below a key, except files of runs.
@@ -123,6 +147,50 @@ fn a_run_in_a_store_gives_the_bytes_of_a_local_run() {
         stores.run(&format!("splits exclude {root} {shard} --yes")).ends(0);
     }
     stores.compare("set");
+}
+
+#[test]
+fn commands_ask_a_store_for_each_thing_once() {
+    let stores = Stores::new();
+    stores.run("prepare s3://b/set --split-ratio 8,1,1 --sample-type CrudeWebdataset --yes").ends(0);
+    let shard = stores.stored("set").into_keys().find(|key| key.ends_with(".tar")).unwrap();
+    // Five requests of the last command concern its lock.
+    for (line, most) in [
+        ("info s3://b/set".to_owned(), 8),
+        ("info s3://b/set".to_owned(), 7),
+        ("prepare s3://b/set --update --yes".to_owned(), 9),
+        (format!("splits exclude s3://b/set {shard} --yes"), 12),
+    ] {
+        stores.forget_requests();
+        stores.run(&line).ends(0);
+        let requests = stores.requests();
+        assert!(requests.len() <= most, "{line}: {} requests, at most {most}: {requests:#?}", requests.len());
+    }
+}
+
+#[test]
+fn text_is_fetched_once_and_each_shard_about_twice() {
+    let stores = Stores::new();
+    let line = |number: usize| format!("{{\"text\": \"{number} {}\"}}\n", "word ".repeat(50));
+    let text: String = (0..1_000).map(line).collect();
+    for (command, name) in
+        [("dedup s3://b/rows --minlen 50 --output s3://b/unique2 --yes", "rows"), ("facts s3://b/raw", "raw")]
+    {
+        let objects = match name {
+            "rows" => BTreeMap::from(["a.jsonl", "b.jsonl"].map(|name| (name.to_owned(), text.clone().into_bytes()))),
+            _ => stores.stored("set"),
+        };
+        let bytes: usize = objects.values().map(Vec::len).sum();
+        // `facts` scans the shards, and opens each again for its texts.
+        let more = if name == "raw" { bytes * 5 / 4 } else { 0 };
+        let stored = objects.into_iter().map(|(key, bytes)| (format!("{name}/{key}"), bytes));
+        stores.server.state.lock().unwrap().objects.extend(stored);
+        stores.forget_requests();
+        stores.run(command).ends(0);
+        let fetched = stores.fetched(name);
+        let requests = stores.requests();
+        assert!(fetched <= bytes + more, "{command}: {fetched} bytes of {bytes} were fetched: {requests:#?}");
+    }
 }
 
 #[test]

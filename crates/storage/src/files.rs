@@ -37,6 +37,17 @@ fn remote_metadata(url: &RemoteUrl<'_>) -> io::Result<FileInfo> {
     store_of(url)?.info(url)?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
+/// Returns what a path leads to, for questions about what is below it that follow: a folder of a store is listed meanwhile.
+pub fn metadata_and_listing(path: &Path) -> io::Result<FileInfo> {
+    match Location::of(path) {
+        Location::Remote(url) if !url.key.is_empty() => {
+            pause();
+            store_of(&url)?.info_and_listing(&url)?.ok_or_else(|| io::ErrorKind::NotFound.into())
+        }
+        _ => metadata(path),
+    }
+}
+
 /// Lists the objects of a store below a path, so that later queries for them need no requests. Errors are ignored: the later queries report
 /// them.
 pub fn fetch_listing(path: impl AsRef<Path>) {

@@ -238,6 +238,46 @@ impl Drop for FilesAhead {
     }
 }
 
+/// Files that are fetched together. They are forgotten when the last value with them is dropped, or a lock is taken.
+#[derive(Debug)]
+pub struct NamesAhead {
+    paths: Vec<PathBuf>,
+    _files: FilesAhead,
+}
+
+/// The files of all values of [`NamesAhead`].
+static NAMES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn lock_names() -> MutexGuard<'static, Vec<PathBuf>> {
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl NamesAhead {
+    pub(super) fn new(paths: Vec<PathBuf>, files: FilesAhead) -> Self {
+        lock_names().extend_from_slice(&paths);
+        Self { paths, _files: files }
+    }
+}
+
+impl Drop for NamesAhead {
+    fn drop(&mut self) {
+        let mut names = lock_names();
+        for path in &self.paths {
+            let at = names.iter().position(|name| name == path);
+            at.map(|at| names.swap_remove(at));
+            // Another value may still keep it.
+            if !names.contains(path) {
+                forget(path);
+            }
+        }
+    }
+}
+
+/// Forgets the files of all values of [`NamesAhead`], as another process may have written them.
+pub(super) fn forget_names() {
+    lock_names().iter().for_each(|path| forget(path));
+}
+
 /// Claims the next object of a list, once there is room for it; `None` after the last one.
 fn next<'a>(list: &'a [(PathBuf, FirstBytes)], at: &AtomicUsize, end: &Cancel) -> Option<(&'a Path, FirstBytes)> {
     let mut kept = lock();

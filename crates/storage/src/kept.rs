@@ -135,7 +135,8 @@ pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject)
         let info = *info;
         return Ok((info, Box::new(CachedRead::new(object, path, open, OnceLock::from(remote)))));
     }
-    let wanted = part.unwrap_or(0..u64::MAX);
+    // Of one that was read from its beginning, all that its reader needs may be kept; else it is opened then.
+    let wanted = part.unwrap_or(0..1);
     // Once the cache is closed, most bytes are cached; the first request for others compares the version.
     let is_kept = |info: &&FileInfo| {
         object.is_closed.load(Ordering::Relaxed) || object.has(&(wanted.start..wanted.end.min(info.len())))
@@ -366,6 +367,8 @@ mod tests {
         read(&*open(), 8_000);
         assert_eq!(opened.load(Ordering::Relaxed), 1);
         open();
+        assert_eq!(opened.load(Ordering::Relaxed), 1, "its beginning is kept");
+        read(&*open(), 9_000);
         assert_eq!(opened.load(Ordering::Relaxed), 2, "that one was read, and is over");
         kept.close();
         assert!(kept.0[0].1.spare.swap_reader(None).is_none());

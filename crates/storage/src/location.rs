@@ -85,7 +85,10 @@ pub fn check_object_address(text: &str) -> Outcome<String> {
         Err(Failure::usage("reading the address", why).on(Subject::path(text)).with_hint(hint))
     };
     match RemoteUrl::parse(Path::new(text)) {
-        Some(url) if url.bucket.is_empty() => refuse("it has no bucket", format!("{}://BUCKET/KEY", url.scheme.name)),
+        Some(RemoteUrl { bucket: "", scheme, .. }) => {
+            let list = scheme.buckets.map(|_| format!("; gristmill info {}:// lists the buckets", scheme.name));
+            refuse("it has no bucket", format!("{}://BUCKET/KEY{}", scheme.name, list.unwrap_or_default()))
+        }
         Some(url) if !(url.key.is_empty() || is_plain_key(url.key)) => {
             refuse("a part of its key is empty, '.' or '..'", "name the folder above it".to_owned())
         }

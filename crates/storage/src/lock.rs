@@ -1,6 +1,7 @@
 //! The lock that permits one writer per data set.
 
 use super::files::is_taken;
+use super::files_ahead::forget_names;
 use super::fs::{Fs, RealFs};
 use super::identity::{ProcessIdentity, ProcessState};
 use super::location::RemoteUrl;
@@ -358,6 +359,7 @@ const OLD_HINT: &str =
     "a run writes it each minute, so this one has most likely ended: if it is certain, use --break-lock";
 /// Discards cached answers about objects in stores.
 fn forget_answers() {
+    forget_names();
     #[cfg(feature = "remote")]
     super::remote::version::forget_all();
 }

@@ -1,17 +1,19 @@
 //! Fetches lists of small files before they are read one after another.
 
-use super::files_ahead::{forget, total_limit, FilesAhead, FirstBytes};
+use super::files_ahead::{forget, total_limit, FilesAhead, FirstBytes, NamesAhead};
+use super::listing::Listing;
+use super::local_copy::copy_of_version;
 use super::location::{is_remote, RemoteUrl};
 use super::range_read::buffer_for;
 use super::store::store_of;
 use gristmill_core::FileStamp;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Maximum size of an object that is fetched as a whole: fetching a larger one takes longer than waiting for the store.
 const MAX_WHOLE_BYTES: u64 = 4 << 20;
 /// The same if only its beginning is needed, and there is room for the first bytes of all files.
-const MAX_WHOLE_HEAD_BYTES: u64 = 256 << 10;
+const MAX_WHOLE_HEAD_BYTES: u64 = 1 << 20;
 /// Minimum and maximum number of first bytes that are fetched of other objects; between them, the available memory decides.
 const MIN_HEAD_BYTES: u64 = 16 << 10;
 const MAX_HEAD_BYTES: u64 = 64 << 10;
@@ -31,6 +33,21 @@ pub fn read_heads_ahead<'a>(files: impl IntoIterator<Item = (&'a Path, FileStamp
     let first_bytes = |bytes| if bytes <= MAX_WHOLE_HEAD_BYTES { bytes } else { head };
     let is_room = files.iter().map(|(_, stamp)| first_bytes(stamp.bytes)).sum::<u64>() <= total_limit();
     begin(files, |bytes| Some(if is_room { first_bytes(bytes) } else { bytes.min(head) }))
+}
+
+/// Begins to fetch those of some files below a folder of a store that there are, unless they are large or have a copy on this machine.
+#[must_use]
+pub fn read_names_ahead(folder: &Path, names: &[&str]) -> NamesAhead {
+    // Who opens them reports an error.
+    let listing = if is_remote(folder) { Listing::of(folder).ok() } else { None };
+    let found = |name: &&str| {
+        let path = folder.join(name);
+        let stamp = listing.as_ref()?.info(&path).ok().flatten()?.stamp;
+        copy_of_version(&path, stamp).is_none().then_some((path, stamp))
+    };
+    let found: Vec<(PathBuf, FileStamp)> = names.iter().filter_map(found).collect();
+    let files = read_ahead(found.iter().map(|(path, stamp)| (path.as_path(), *stamp)));
+    NamesAhead::new(found.into_iter().map(|(path, _)| path).collect(), files)
 }
 
 fn begin<'a>(

@@ -103,6 +103,11 @@ pub trait Store: Send + Sync {
     /// Returns the information of the object at an address, or of the folder if there are objects below it; `None` if there is neither.
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>>;
 
+    /// Returns the same, and lists the beginning of all that is below a folder, so that later calls about it need no requests.
+    fn info_and_listing(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+        self.info(url)
+    }
+
     /// Lists the objects below an address, so that later queries for them need no requests.
     fn fetch_listing(&self, _url: &RemoteUrl<'_>) -> io::Result<()> {
         Ok(())

@@ -6,7 +6,7 @@ use super::super::operation::{finish, refused_plan, save_plan};
 use super::super::task::show_progress;
 use crate::tui::recent;
 use gristmill_core::{Failure, Outcome, PreparePlan, ProblemKind, Severity};
-use gristmill_ops::engine::dataset;
+use gristmill_ops::engine::dataset::{self, fetch_small_files};
 use gristmill_ops::engine::plan::{inherited, validate};
 use gristmill_ops::job::prepare::{PrepareJob, PrepareReport};
 use gristmill_ops::job::scan::LiveScan;
@@ -17,6 +17,7 @@ use std::path::Path;
 
 /// Runs the plan with the global flags, and prints the result.
 pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> CommandResult {
+    let _fetched = fetch_small_files(Path::new(&plan.path));
     if scan.is_none() {
         super::fields::try_fields(&plan, context)?;
     }

@@ -26,7 +26,7 @@ const MAX_EXAMINED_ENTRIES: usize = 20_000;
 /// A folder counts as a raw WebDataset as soon as one shard is found; in folders with many other files the search stops after a limit. A
 /// path that does not exist or is not accessible is an error, unless it is the common beginning of the names of a pair of files.
 pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
-    let facts = match files::metadata(path) {
+    let facts = match files::metadata_and_listing(path) {
         Ok(facts) => facts,
         // A server may report another error than "not found" for a path that does not exist, so the range is tried after any error.
         Err(error) => {
@@ -38,11 +38,12 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
                 return Ok(DatasetKind::SingleShard);
             }
             // The path may be the common beginning of the names of a pair of files.
-            let kind = if error.kind() == ErrorKind::NotFound { token_kind(path, true) } else { None };
-            return kind.map(DatasetKind::Tokens).ok_or_else(|| {
-                let failure = Failure::io("opening the data set", path, &error);
-                let pair = only_pair(path).filter(|_| error.kind() == ErrorKind::NotFound);
-                let hint = pair.map(|pair| format!("a pair of files is named {}", shown(&pair)));
+            let failure = Failure::io("opening the data set", path, &error);
+            if error.kind() != ErrorKind::NotFound {
+                return Err(failure);
+            }
+            return token_kind(path, true).map(DatasetKind::Tokens).ok_or_else(|| {
+                let hint = only_pair(path).map(|pair| format!("a pair of files is named {}", shown(&pair)));
                 match hint.or_else(|| missing_part(path)) {
                     Some(hint) => failure.with_hint(hint),
                     None => failure,

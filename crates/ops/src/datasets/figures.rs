@@ -8,12 +8,19 @@ use crate::engine::spread::DatasetSpread;
 use crate::engine::texts::{text_lengths, TextLengths};
 use crate::job::scan::LiveScan;
 use gristmill_core::{Cancel, DatasetKind, Outcome, Problem, RunOptions, Severity};
+use gristmill_data::source::discover::discover;
+use gristmill_storage::kept::ReadCache;
+use gristmill_storage::location::is_remote;
+use gristmill_storage::scratch::Scratch;
+use gristmill_storage::space::free_bytes;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
 /// Maximum number of records that are read from a JSONL file.
 pub(super) const MAX_JSONL_RECORDS: u64 = 100_000;
+/// Share of the free space of the scratch folder in which bytes of shards are kept.
+const SPACE_SHARE: u64 = 2;
 /// Interval at which a scan is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -85,6 +92,19 @@ impl Figures {
     pub(super) fn new(kind: DatasetKind) -> Self {
         Self { kind, jsonl: None, samples: None, scan: None, media: None, texts: None }
     }
+}
+
+/// Keeps what is read of shards in a store that are not prepared: each group of figures reads them.
+pub(super) fn keep_shards(dataset: &Dataset, options: &RunOptions) -> Outcome<Option<(ReadCache, Scratch)>> {
+    let kind = dataset.kind();
+    if !kind.is_web_dataset() || kind.has_splits() || !is_remote(dataset.path()) {
+        return Ok(None);
+    }
+    let scratch = Scratch::create(options.scratch.as_deref())?;
+    let shards = discover(dataset.path())?.shards;
+    let limit = free_bytes(scratch.path())? / SPACE_SHARE;
+    let shards = shards.iter().map(|shard| (shard.path.as_path(), shard.stamp.bytes));
+    Ok(Some((ReadCache::begin(scratch.path(), limit, shards)?, scratch)))
 }
 
 /// Returns the lengths of the texts of evenly spread samples.

@@ -14,6 +14,8 @@ mod tokens;
 
 pub use figures::{FigureGroup, Figures};
 
+use figures::keep_shards;
+
 use crate::engine::browse::{OpenedCatalog, TokenView};
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoOptions, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
@@ -243,8 +245,10 @@ impl Dataset {
             return Err(self.refusal("gathering figures", self.kind.info().figures));
         }
         let mut figures = Figures::new(self.kind);
+        let kept = keep_shards(self, options)?;
         for group in groups {
             reader(self.kind).figures(self, *group, &mut figures, options, cancel)?;
+            kept.iter().for_each(|(kept, _)| kept.close());
         }
         Ok(figures)
     }

@@ -10,9 +10,11 @@ use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile
 use gristmill_data::source::{discover, kind};
 use gristmill_pycompat::pattern::Pattern;
 use gristmill_storage::files::{self, FileInfo};
+use gristmill_storage::files_ahead::NamesAhead;
 use gristmill_storage::listing::Listing;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{read_whole, stamp_at};
+use gristmill_storage::read_ahead::read_names_ahead;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::waiting::for_each_at_once;
 use std::collections::{HashMap, HashSet};
@@ -38,10 +40,17 @@ pub fn prepared_stamp(root: &Path) -> Option<FileStamp> {
     [layout::INFO_JSON, layout::INFO_YAML].iter().find_map(|name| stamp_at(&layout::in_nv_meta(root, name)).ok())
 }
 
+/// Begins to fetch the small files of a prepared data set in a store.
+pub fn fetch_small_files(root: &Path) -> NamesAhead {
+    read_names_ahead(&layout::nv_meta(root), &layout::SMALL_FILES)
+}
+
 /// Opens the folder of a WebDataset, prepared or not.
 ///
 /// For any other path, fails with a usage failure that names its kind and the command for it.
 pub fn open(root: &Path) -> Outcome<OpenDataset> {
+    // The listing of a store has the stamp, too.
+    let _ = files::metadata_and_listing(root);
     let prepared = prepared_stamp(root);
     let kind = kind::kind_of(root)?;
     kind.info().shards.map_err(|refusal| refusal.on("opening the data set", &root.to_string_lossy()))?;
@@ -96,6 +105,7 @@ fn take_counts(prepared: &PreparedFacts, shards: &mut [ShardFacts]) {
 
 /// Compares the files of an earlier preparation with the current shards on disk.
 fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> Outcome<Option<PreparedFacts>> {
+    let _fetched = fetch_small_files(root);
     let info = match Info::read(root) {
         Ok(Some(info)) => info,
         Ok(None) => return Ok(None),

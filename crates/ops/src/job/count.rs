@@ -18,6 +18,7 @@ use gristmill_data::source::documents::{
 };
 use gristmill_data::source::jsonl;
 use gristmill_storage::files;
+use gristmill_storage::location::threads_for;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read_ahead::read_ahead;
 use gristmill_tokenizer::{Encoder, Mismatch, ParityCheck, Tokenizer};
@@ -251,10 +252,10 @@ fn count_files(
     report: &mut CountReport,
 ) -> Outcome<()> {
     let _ahead = read_ahead(files.iter().map(|file| (&*file.path, file.stamp)));
-    let mut units = Vec::new();
-    for (number, file) in files.iter().enumerate() {
-        units.extend(units_of(number, file, context)?);
-    }
+    let numbered: Vec<(usize, &TextFile)> = files.iter().enumerate().collect();
+    let threads = files.first().map_or(1, |file| threads_for(&file.path, 1));
+    let units = run_units(&numbered, threads, &context.cancel, |(number, file)| units_of(*number, file, context))?;
+    let units: Vec<Unit<'_>> = units.into_iter().flatten().collect();
     let mut counts = count_units(plan, &units, files, tokenizer, context)?;
     if let Some(mismatch) = counts.iter().find_map(|unit| unit.mismatch.as_ref()) {
         context.log(format!("the fast tokenizer differs from the reference: {mismatch}; the reference counts again"));

@@ -121,14 +121,14 @@ fn what_was_fetched_is_the_version_that_was_listed_until_it_is_listed_again() {
 fn beginnings_of_large_objects_are_fetched_and_the_rest_when_it_is_read() {
     let _room = take_room();
     let root = "mem://files-ahead/heads";
-    let files = objects(root, &[1 << 20, 10]);
+    let files = objects(root, &[2 << 20, 10]);
     let _ahead = read_heads_ahead(files.iter().map(|(path, stamp)| (&**path, *stamp)));
     let file = open_read(&files[0].0).unwrap();
     let mut head = [9; 8];
     file.read_exact_at(&mut head, 0).unwrap();
     assert_eq!((head, opens_below(Path::new(root)) <= 2), ([0; 8], true));
     let other = open_read(&files[0].0).unwrap();
-    assert_eq!(content(&files[0].0), vec![0; 1 << 20]);
+    assert_eq!(content(&files[0].0), vec![0; 2 << 20]);
     put(&files[0].0, b"changed");
     let error = other.read_exact_at(&mut [0; 8], 1 << 19).unwrap_err();
     assert!(error.to_string().contains("changed"), "{error}");

@@ -11,11 +11,11 @@ use super::super::run_folder::RunFolder;
 use super::super::store::{Condition, Content};
 use super::super::waiting::for_each_at_once;
 use super::list::{Action, Entry, RenameList, State};
+use super::parent_of;
 use super::record::complete;
 use super::single::{put, put_if, remove_or_release, write_file};
-use super::{parent_of, Versions};
 use gristmill_core::problem::Subject;
-use gristmill_core::{Failure, FileStamp, Outcome, ProblemKind};
+use gristmill_core::{Failure, Outcome, ProblemKind};
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -29,10 +29,10 @@ pub(super) struct Renamer<'a> {
     staging: PathBuf,
     /// Numbers of the entries whose target is on another file system and was written by this process.
     copied: HashSet<usize>,
-    /// Versions that targets must have, by the numbers of their entries.
-    versions: Option<&'a Versions>,
     /// Whether any target may have changed.
     pub(super) has_changed: bool,
+    /// Whether a target does not have the version that it must have.
+    pub(super) is_outdated: bool,
 }
 
 /// Maximum size of an object that is put together with others, and maximum total size of larger ones that are, in bytes.
@@ -82,21 +82,16 @@ impl<'a> Renamer<'a> {
             list,
             staging: super::staging_of(own),
             copied: HashSet::new(),
-            versions: None,
             has_changed: false,
+            is_outdated: false,
         }
-    }
-
-    /// Limits the replacement of objects to these versions.
-    pub(super) fn with_versions(self, versions: &'a Versions) -> Self {
-        Self { versions: Some(versions), ..self }
     }
 
     /// Moves all files to their targets, durably; the rename list is not removed. `placed` is called for each file that is in place.
     pub(super) fn forward(&mut self, placed: &mut dyn FnMut()) -> Outcome<()> {
         let (last, others) = self.split();
         let (versioned, others): (Numbered<'_>, Numbered<'_>) =
-            others.into_iter().partition(|(number, entry)| self.version(*number, entry).is_some());
+            others.into_iter().partition(|(_, entry)| entry.version.is_some());
         let removed = if versioned.is_empty() { Vec::new() } else { self.read_all(&last)? };
         for (number, entry) in &last {
             self.move_aside(*number, entry)?;
@@ -106,13 +101,13 @@ impl<'a> Renamer<'a> {
             self.sync_folders(&last)?;
         }
         for (number, entry) in &versioned {
-            if !self.place_version(*number, entry)? {
+            if !self.place_version(*number, entry, placed)? {
                 removed.iter().try_for_each(|(path, bytes)| write_file(self.fs, path, bytes, super::LIST_MODE))?;
-                self.has_changed = false;
+                (self.has_changed, self.is_outdated) = (false, true);
                 return Err(changed(&self.target(entry)));
             }
-            placed();
         }
+        self.sync_folders(&versioned)?;
         // Small objects are put at once, because each put waits for the store, and so are objects that were uploaded before. Large ones
         // follow one by one, each in several parts at once; the first one is put together with the small ones.
         let mut room = MAX_JOINED_UPLOAD_BYTES;
@@ -282,20 +277,32 @@ impl<'a> Renamer<'a> {
         Ok(true)
     }
 
-    /// Returns the version of the object that an entry may replace, if it is limited to one.
-    fn version(&self, number: usize, entry: &Entry) -> Option<Option<FileStamp>> {
-        let version = self.versions?.get(&number)?;
-        is_remote(&self.target(entry)).then_some(*version)
-    }
-
-    /// Replaces an object if it has the required version, and returns whether it has.
-    fn place_version(&self, number: usize, entry: &Entry) -> Outcome<bool> {
-        let target = self.target(entry);
-        let (Some(url), Some(version)) = (RemoteUrl::parse(&target), self.version(number, entry)) else {
-            return self.place(number, entry).map(|_| true);
+    /// Replaces a file that has the version of its entry, and returns whether it has, or was replaced before.
+    fn place_version(&mut self, number: usize, entry: &Entry, placed: &mut dyn FnMut()) -> Outcome<bool> {
+        let (target, from) = (self.target(entry), staged(&self.staging, number));
+        let version = entry.version.flatten();
+        let is_placed = || Ok::<_, Failure>(is_there(&target) && open_any(&from)?.is_same_as(&open_any(&target)?)?);
+        if let (Some(url), true) = (RemoteUrl::parse(&target), is_there(&from)) {
+            let condition = version.map_or(Condition::IfAbsent, Condition::IfStamp);
+            let is_put = put_if(&target, &url, Content::File(&open_any(&from)?), condition)? || is_placed()?;
+            if is_put {
+                placed();
+            }
+            return Ok(is_put);
+        }
+        let is_aside = || {
+            [self.set_aside_path(number), self.hidden_sibling(entry, number, "old")].iter().any(|path| is_there(path))
         };
-        let content = open_any(&staged(&self.staging, number))?;
-        put_if(&target, &url, Content::File(&content), version.map_or(Condition::IfAbsent, Condition::IfStamp))
+        let is_version = match metadata(&target) {
+            Ok(info) => version == Some(info.stamp),
+            Err(_) => version.is_none() || is_aside(),
+        };
+        let may_place = is_version || !is_there(&from) || is_placed()?;
+        if may_place {
+            self.move_aside(number, entry)?;
+            self.install(number, entry, placed)?;
+        }
+        Ok(may_place)
     }
 
     /// Reads the objects that [`forward`](Self::forward) removes first, so that they can be restored.

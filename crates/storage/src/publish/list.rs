@@ -6,18 +6,19 @@
 //! state moving
 //! id 4711-0-1f2e3d4c
 //! put old shards/a.tar.idx
+//! put old .nv-meta/split.yaml 812,1764499200000000000,5321
 //! remove old .nv-meta/stale
 //! last new .nv-meta/.info.json
 //! end 3 89abcdef01234567
 //! ```
 //!
 //! Paths below the root are relative to it, so that a data set may be moved; bytes outside printable ASCII, spaces and `%` are
-//! percent-encoded.
+//! percent-encoded. The version of a file that may replace this version only is its size, time and inode, or `absent`.
 
 use super::super::read::read_whole;
 use super::super::run_folder::RunFolder;
 use gristmill_core::problem::Subject;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, FileStamp, Outcome};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -25,6 +26,8 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 const FIRST_LINE: &str = "gristmill renames 1";
+/// Version of a target that may not exist.
+const ABSENT: &str = "absent";
 /// Maximum size of a list in bytes: a hundred thousand long paths.
 const MAX_LIST_BYTES: u64 = 1 << 28;
 
@@ -70,6 +73,8 @@ pub(super) struct Entry {
     pub(super) had_old: bool,
     /// Path as given: relative to the root, or absolute.
     pub(super) target: PathBuf,
+    /// The version that the target must have, `None` for no file; nothing if any is replaced.
+    pub(super) version: Option<Option<FileStamp>>,
 }
 
 /// Progress of a publish.
@@ -102,7 +107,11 @@ impl RenameList {
         for entry in &self.entries {
             let old = if entry.had_old { "old" } else { "new" };
             let path = escape(entry.target.as_os_str().as_bytes());
-            let _ = writeln!(text, "{} {old} {path}", entry.action.word());
+            let version = entry.version.map(|version| match version {
+                Some(FileStamp { bytes, modified_ns, inode }) => format!(" {bytes},{modified_ns},{inode}"),
+                None => format!(" {ABSENT}"),
+            });
+            let _ = writeln!(text, "{} {old} {path}{}", entry.action.word(), version.unwrap_or_default());
         }
         let sum = xxh3_64(text.as_bytes());
         let _ = writeln!(text, "end {} {sum:016x}", self.entries.len());
@@ -155,7 +164,18 @@ fn read_entry(line: &str) -> Option<Entry> {
         _ => return None,
     };
     let target = PathBuf::from(OsString::from_vec(unescape(words.next()?)?));
-    words.next().is_none().then_some(Entry { action, had_old, target })
+    let version = match words.next() {
+        None => None,
+        Some(ABSENT) => Some(None),
+        Some(stamp) => Some(Some(read_stamp(stamp)?)),
+    };
+    words.next().is_none().then_some(Entry { action, had_old, target, version })
+}
+
+fn read_stamp(text: &str) -> Option<FileStamp> {
+    let mut numbers = text.splitn(3, ',');
+    let (bytes, modified_ns) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+    Some(FileStamp { bytes, modified_ns, inode: numbers.next()?.parse().ok()? })
 }
 
 fn escape(bytes: &[u8]) -> String {
@@ -200,12 +220,18 @@ mod tests {
             action,
             had_old,
             target: PathBuf::from(OsString::from_vec(target.to_vec())),
+            version: had_old.then_some(target.first().map(|first| FileStamp {
+                bytes: u64::MAX,
+                modified_ns: -1,
+                inode: u64::from(*first),
+            })),
         };
         RenameList {
             state: State::Moving,
             id: "7-0-abc".into(),
             entries: vec![
                 entry(Action::Put, true, b"a dir/100%\n.tar.idx"),
+                Entry { version: Some(None), ..entry(Action::Put, false, b"split.yaml") },
                 entry(Action::Remove, true, b"/else/\xff\xfe"),
                 entry(Action::Hide, true, b".nv-meta/.info.yaml"),
                 entry(Action::Last, false, ".nv-meta/é.json".as_bytes()),
@@ -218,7 +244,9 @@ mod tests {
         for list in [list(), RenameList { state: State::Done, ..list() }, RenameList { entries: vec![], ..list() }] {
             assert_eq!(RenameList::from_text(&list.to_text()), Some(list));
         }
-        assert!(list().to_text().contains("put old a%20dir/100%25%0a.tar.idx\n"));
+        assert!(list()
+            .to_text()
+            .contains("put old a%20dir/100%25%0a.tar.idx 18446744073709551615,-1,97\nput new split.yaml absent\n"));
     }
 
     #[test]

@@ -148,9 +148,9 @@ impl<'a> Publication<'a> {
         })
     }
 
-    /// Requires that the target of the last staged file has this version, `None` for no file: if another program has written to it since it
-    /// was read, [`commit`](Self::commit) fails and changes nothing. On this machine, the versions are compared before files are moved; a
-    /// store compares them as it writes.
+    /// Permits that the file that was staged last replaces this version only, `None` for no file: if another program has written to it since
+    /// it was read, [`commit`](Self::commit) fails and changes nothing, and [`recover`] gives the publication up. On this machine, the versions are
+    /// compared before the file is moved; a store compares them as it writes.
     pub fn replace_only(&mut self, version: Option<FileStamp>) {
         self.versions.insert(self.entries.len().saturating_sub(1), version);
     }
@@ -233,7 +233,7 @@ impl<'a> Publication<'a> {
         // From here on the list determines what happens to the staging folder, and cancelling would leave an incomplete set.
         let _whole = Cancel::default().begin_wait_scope();
         self.is_settled = true;
-        let mut mover = Renamer::new(self.fs, self.run_folder, &self.root, &list).with_versions(&self.versions);
+        let mut mover = Renamer::new(self.fs, self.run_folder, &self.root, &list);
         let counter = &mut self.counter;
         let moved = write_list(self.fs, self.run_folder, &list)
             .and_then(|()| mark_begun(self.fs, self.run_folder, &list))
@@ -321,6 +321,7 @@ impl<'a> Publication<'a> {
                 action: *action,
                 had_old: old.is_some_and(|info| !info.is_dir()),
                 target: target_text,
+                version: self.versions.get(&number).copied(),
             });
         }
         if !entries.iter().any(|entry| entry.action == Action::Last) {
@@ -420,7 +421,7 @@ pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<Roll
     let mut mover = Renamer::new(fs, own, root, &list);
     if list.state == State::Moving {
         if let Err(failure) = mover.forward(&mut || {}) {
-            if failure.class == ExitClass::Data {
+            if failure.class == ExitClass::Data || mover.is_outdated {
                 // The publish can never be finished. The commit file is absent, so the set reads as unprepared. The list is removed, so the
                 // failure is reported once.
                 fs.remove_file(&own.renames())?;

@@ -5,10 +5,12 @@ use crate::files::FileInfo;
 use crate::files_ahead::forget;
 use crate::fs::{rename_here, Fs};
 use crate::location::{is_remote, RemoteUrl};
+use crate::lock::check_before_release;
 use crate::notices;
 use crate::read::open_any;
 use crate::run_folder::RunFolder;
 use crate::store::{store_of, Condition, Content};
+use crate::waiting::do_during;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
 use std::path::{Path, PathBuf};
@@ -128,7 +130,9 @@ pub fn replace_version(
     old: Option<FileInfo>,
 ) -> Outcome<bool> {
     match RemoteUrl::parse(path) {
-        Some(url) => put_if(path, &url, Content::Bytes(bytes), unchanged(old)),
+        Some(url) => {
+            do_during(|| check_before_release(own), || put_if(path, &url, Content::Bytes(bytes), unchanged(old)))
+        }
         None => replace_file(fs, own, path, bytes, old.map_or(NEW_MODE, |old| old.mode)).map(|()| true),
     }
 }

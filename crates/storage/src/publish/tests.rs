@@ -681,7 +681,7 @@ fn an_edit_of_another_program_is_never_overwritten() {
         write_file(&RealFs, &edited, b"their edit", 0o644).unwrap();
         let failure = match is_late {
             true => {
-                let mut mover = Renamer::new(&RealFs, &own, &root, &list).with_versions(&publication.versions);
+                let mut mover = Renamer::new(&RealFs, &own, &root, &list);
                 let failure = mover.forward(&mut || {}).unwrap_err();
                 assert!(!mover.has_changed, "the publication is given up");
                 failure
@@ -695,6 +695,59 @@ fn an_edit_of_another_program_is_never_overwritten() {
         let texts = [&edited, &other, &info].map(|path| crate::files::read_to_string(path).unwrap());
         assert_eq!(texts, ["their edit", "old", "old"], "{}", root.display());
         assert_eq!(recover(&RealFs, &root, &own).unwrap(), None);
+    }
+}
+
+#[test]
+fn a_recovery_keeps_an_edit_of_another_program_and_is_given_up() {
+    let local = folder();
+    let state = tempfile::tempdir().unwrap();
+    for (root, is_edited) in [
+        (local.path().join("kept"), false),
+        (local.path().join("edited"), true),
+        ("mem://recovered/kept".into(), false),
+        ("mem://recovered/edited".into(), true),
+    ] {
+        let own = match is_remote(&root) {
+            true => RunFolder::in_state_folder(&root, state.path()),
+            false => RunFolder::for_webdataset(&root),
+        };
+        if !is_remote(&root) {
+            std::fs::create_dir(&root).unwrap();
+        }
+        let [split, other, info] = ["split", "a", "info"].map(|name| root.join(name));
+        [&split, &other, &info].iter().for_each(|path| write_file(&RealFs, path, b"old", 0o644).unwrap());
+        // It ends like a run that is killed when the version was replaced, or before.
+        let mut publication = Publication::begin(&RealFs, &root, &own).unwrap();
+        publication.stage_bytes(&split, b"new", 0o644).unwrap();
+        publication.replace_only(Some(crate::files::metadata(&split).unwrap().stamp));
+        publication.stage_bytes(&other, b"new", 0o644).unwrap();
+        publication.stage_bytes(&info, b"new", 0o644).unwrap();
+        publication.mark_last(&info);
+        let list = publication.list(&info).unwrap();
+        write_list(&RealFs, &own, &list).unwrap();
+        mark_begun(&RealFs, &own, &list).unwrap();
+        RealFs.remove_file(&info).unwrap();
+        let new: &[u8] = if is_edited { b"their edit" } else { b"new" };
+        write_file(&RealFs, &split, new, 0o644).unwrap();
+        publication.is_settled = true;
+        drop(publication);
+        let text = |path: &Path| crate::files::read_to_string(path).ok();
+        match recover(&RealFs, &root, &own) {
+            Ok(Some(_)) if !is_edited => {
+                assert_eq!(
+                    [&split, &other, &info].map(|path| text(path)),
+                    [Some("new".into()), Some("new".into()), Some("new".into())]
+                );
+            }
+            Err(failure) if is_edited => {
+                assert!(failure.why.contains("changed by another program"), "{failure}");
+                assert_eq!((text(&split), text(&other)), (Some("their edit".into()), Some("old".into())));
+                assert_eq!(text(&info), None, "it counts as not prepared");
+            }
+            other => panic!("{}: {other:?}", root.display()),
+        }
+        assert_eq!(recover(&RealFs, &root, &own).unwrap(), None, "the failure is reported once");
     }
 }
 

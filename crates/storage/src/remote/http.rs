@@ -315,6 +315,14 @@ pub(super) fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<RetryReas
             .on(Subject::path(host))
             .with_hint("SSL_CERT_FILE or REQUESTS_CA_BUNDLE names a file with the certificates to trust"));
     }
+    let is_plain = |cause: &(dyn Error + 'static)| {
+        matches!(cause.downcast_ref::<rustls::Error>(), Some(rustls::Error::InvalidMessage(_)))
+    };
+    if causes(error).any(is_plain) {
+        return Err(Failure::environment(ACTIVITY, format!("{host} does not speak TLS"))
+            .on(Subject::path(&host))
+            .with_hint("its address has to begin with http://, not https://"));
+    }
     let (mut io_kind, mut is_name) = (None, false);
     for cause in causes(error) {
         if let Some(io) = cause.downcast_ref::<std::io::Error>() {

@@ -23,6 +23,17 @@ pub const SAMPLE_LOADER_PY: &str = "sample_loader.py";
 /// The generated cooker of a crude data set.
 pub const COOKER_PY: &str = "cooker.py";
 
+/// The small files that are read of a prepared data set, and its database.
+pub const SMALL_FILES: [&str; 7] = [
+    INFO_JSON,
+    SPLIT_YAML,
+    DATASET_YAML,
+    INDEX_SQLITE,
+    "gristmill/report.json",
+    "gristmill/plan.yaml",
+    "gristmill/media-report.json",
+];
+
 /// Returns `.nv-meta` below a root.
 pub fn nv_meta(root: &Path) -> PathBuf {
     root.join(NV_META)

@@ -1,6 +1,7 @@
 //! A prepared data set opened for checking, with its small files read.
 
 use crate::engine::browse::shard_named;
+use crate::engine::dataset::fetch_small_files;
 use crate::engine::recorded::Recorded;
 use gristmill_core::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use gristmill_data::formats::energon::info::Info;
@@ -9,6 +10,7 @@ use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_data::formats::energon::tables::{has_only_media, local_database, Tables};
 use gristmill_data::source::kind::kind_of;
 use gristmill_storage::files;
+use gristmill_storage::files_ahead::NamesAhead;
 use gristmill_storage::listing::stamps_below;
 use gristmill_storage::location::hint_for;
 use gristmill_storage::publish;
@@ -16,7 +18,7 @@ use gristmill_storage::read::stamp_at;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The state shared by the checks of one data set.
 #[derive(Clone, Debug)]
@@ -37,6 +39,7 @@ pub struct PreparedDataset {
     pub pending: Option<Vec<String>>,
     /// The file from which the tables are read; set when they are first opened.
     local_database: OnceLock<PathBuf>,
+    _fetched: Arc<NamesAhead>,
 }
 
 impl PreparedDataset {
@@ -48,6 +51,7 @@ impl PreparedDataset {
     /// Like [`open`](Self::open), with another file instead of `split.yaml`, relative to `.nv-meta`.
     pub fn open_with(root: &Path, split_config: Option<&str>) -> Outcome<Self> {
         let own = RunFolder::for_webdataset(root);
+        let fetched = Arc::new(fetch_small_files(root));
         let pending = publish::pending(&own)?;
         let Some(info) = Info::read(root)? else {
             return Err(not_prepared(root, pending.is_some()));
@@ -65,7 +69,7 @@ impl PreparedDataset {
         let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
         let has_tables = files::exists(&database) && !has_only_media(&database);
         let (root, local_database) = (root.to_owned(), OnceLock::new());
-        Ok(Self { root, info, splits, splits_failure, has_tables, stamps, pending, local_database })
+        Ok(Self { root, info, splits, splits_failure, has_tables, stamps, pending, local_database, _fetched: fetched })
     }
 
     /// Returns the number of shards in the index.

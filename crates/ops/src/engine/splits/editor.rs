@@ -14,6 +14,7 @@ use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_pycompat::yaml_read;
 use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
+use gristmill_storage::read_ahead::read_names_ahead;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -101,12 +102,14 @@ impl SplitEditor {
     ///
     /// A `split.json` can only be viewed; every edit is refused with a hint.
     pub fn open(root: &Path, config: Option<&str>) -> Outcome<Self> {
+        let split_file = config.unwrap_or(layout::SPLIT_YAML);
+        let _fetched = read_names_ahead(&layout::nv_meta(root), &[layout::INFO_JSON, split_file]);
         let info = Info::read(root)?.ok_or_else(|| {
             Failure::data(OPENING, "the data set is not prepared")
                 .on(Subject::path(root))
                 .with_hint(hint_for(root, "gristmill prepare PATH prepares it"))
         })?;
-        let yaml = layout::in_nv_meta(root, config.unwrap_or(layout::SPLIT_YAML));
+        let yaml = layout::in_nv_meta(root, split_file);
         let json = layout::in_nv_meta(root, layout::SPLIT_JSON);
         let path = if config.is_none() && !files::exists(&yaml) && files::exists(&json) { json } else { yaml };
         let Some(bytes) = read_whole(&path, yaml_read::MAX_BYTES as u64)? else {

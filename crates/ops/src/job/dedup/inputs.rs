@@ -28,6 +28,8 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Limit of the search for the start of a line where a file is divided, in bytes; without a line start in this range, the file is not
 /// divided there.
 const MAX_LINE_BYTES: u64 = 64 << 20;
+/// Maximum number of files in a store that are divided at once, each with several requests.
+const MAX_DIVIDED: usize = 8;
 /// Minimum size of a part of a file, in bytes.
 const LEAST_PART: u64 = 1 << 10;
 
@@ -313,6 +315,10 @@ impl Inputs {
     /// Returns the units of reading: consecutive files of one set with about the size given by the division. Each part of a larger file is
     /// a unit of its own; lines of a part are counted from its beginning.
     pub(super) fn units(&self, division: &Division, cancel: &Cancel) -> Outcome<Vec<Vec<LineRange>>> {
+        let divided: Vec<usize> = (0..self.files.len()).filter(|at| self.is_divided(*at, division)).collect();
+        let threads = self.files.first().map_or(1, |file| threads_for(&file.path, 1).min(MAX_DIVIDED));
+        let mut parts =
+            run_units(&divided, threads, cancel, |number| self.parts(*number, division, cancel))?.into_iter();
         let mut units = Vec::new();
         let (mut unit, mut bytes) = (Vec::new(), 0_u64);
         for (at, file) in self.files.iter().enumerate() {
@@ -322,7 +328,7 @@ impl Inputs {
                 bytes = 0;
             }
             if self.is_divided(at, division) {
-                units.extend(self.parts(at, division, cancel)?.into_iter().map(|part| vec![part]));
+                units.extend(parts.next().into_iter().flatten().map(|part| vec![part]));
                 continue;
             }
             unit.push(LineRange::whole(at));

@@ -66,7 +66,8 @@ pub fn write_on(
 ) -> Outcome<SplitFile> {
     let bytes = editor.text()?;
     let own = RunFolder::for_webdataset(root);
-    let lock = DatasetLock::acquire(fs, &own, options.break_lock)?;
+    let look = || _ = on_disk(editor.path());
+    let lock = DatasetLock::acquire_and_check(fs, &own, options.break_lock, &look)?;
     let result = write_locked(fs, root, &own, editor, bytes, overwrite);
     drop(lock);
     own.remove_if_empty(fs);

@@ -30,7 +30,9 @@ struct GateState {
     /// End of the pause that the host requested.
     paused_until: Instant,
     has_answered: bool,
-    /// Whether a request has failed because the host has never answered.
+    /// Whether an answer was none of those of a server that fails.
+    has_worked: bool,
+    /// Whether a request has failed because the host has never worked.
     is_given_up: bool,
 }
 
@@ -55,6 +57,7 @@ impl HostGate {
             active: 0,
             paused_until: now,
             has_answered: false,
+            has_worked: false,
             is_given_up: false,
         };
         Self { max, state: Mutex::new(state), freed: Notify::new() }
@@ -107,18 +110,21 @@ impl HostGate {
         }
     }
 
-    pub(super) fn set_answered(&self) {
+    /// Records an answer. `is_working`: it is none of those of a server that fails.
+    pub(super) fn set_answered(&self, is_working: bool) {
         let mut state = self.lock();
-        (state.has_answered, state.is_given_up) = (true, false);
+        state.has_answered = true;
+        state.has_worked |= is_working;
+        state.is_given_up &= !is_working;
     }
 
-    /// Records that a request has failed, for a host that has never answered.
+    /// Records that a request has failed, for a host that has never worked.
     pub(super) fn give_up(&self) {
         let mut state = self.lock();
-        state.is_given_up = !state.has_answered;
+        state.is_given_up = !state.has_worked;
     }
 
-    /// Whether the next request to a host that has never answered has one short try, because earlier requests have already waited.
+    /// Whether the next request of a host that has never worked has one short try, as others have waited before.
     pub(super) fn is_given_up(&self) -> bool {
         self.lock().is_given_up
     }
@@ -133,8 +139,9 @@ impl HostGate {
         }
     }
 
-    /// Whether the host has ever answered.
-    pub(super) fn has_answered(&self) -> bool {
-        self.lock().has_answered
+    /// Whether the host has ever answered, and whether it has ever worked.
+    pub(super) fn has_answered(&self) -> (bool, bool) {
+        let state = self.lock();
+        (state.has_answered, state.has_worked)
     }
 }

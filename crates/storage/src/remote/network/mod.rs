@@ -63,7 +63,7 @@ pub(super) struct NetworkLimits {
     pub(super) base_pause: Duration,
     /// Time without a byte of progress after which a request fails.
     pub(super) patience: Duration,
-    /// The same for a host that has never answered, and its time limit for the head of an answer.
+    /// The same for a host that has never worked, and the time for the head of the first answer.
     pub(super) first_patience: Duration,
 }
 
@@ -198,7 +198,6 @@ impl Network {
             }
             Err(_) => return Ok(Err(RetryReason::new("the server sends nothing"))),
         };
-        gate.set_answered();
         counted.set_answered();
         let timer = speed::begin_body(line.begin.elapsed());
         line.status = response.status().as_u16();
@@ -206,8 +205,10 @@ impl Network {
         {
             line.id = String::from_utf8_lossy(id.as_bytes()).into_owned();
         }
+        let pause = requested_pause(response.headers());
+        // A busy server may be one that fails; one that names a pause works.
+        gate.set_answered(![500, 502, 503, 504].contains(&line.status) || pause.is_some());
         if [429, 503].contains(&line.status) {
-            let pause = requested_pause(response.headers());
             if let Some(pause) = pause.filter(|pause| *pause > self.limits.patience) {
                 let why = format!("it answers {} and asks for a pause of {} seconds", line.status, pause.as_secs());
                 return Err(Failure::environment(ACTIVITY, why).with_hint("run the same command again after that time"));

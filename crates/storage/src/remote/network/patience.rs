@@ -41,10 +41,9 @@ impl RetryLimiter {
     /// There is no next try. The failure has no subject and no hint.
     pub(in crate::remote) async fn wait(&mut self, reason: &RetryReason) -> Outcome<()> {
         self.tries += 1;
-        let (max_tries, max_time) = match self.gate.has_answered() {
-            true => (MAX_TRIES, self.limits.patience),
-            false => (MAX_FIRST_TRIES, self.limits.first_patience),
-        };
+        let (has_answered, has_worked) = self.gate.has_answered();
+        let max_tries = if has_answered { MAX_TRIES } else { MAX_FIRST_TRIES };
+        let max_time = if has_worked { self.limits.patience } else { self.limits.first_patience };
         let pause = (self.limits.base_pause * (1 << (self.tries - 1).min(16))).min(MAX_PAUSE).mul_f64(0.5 + jitter());
         let is_last = self.tries >= max_tries || self.gate.is_given_up();
         if is_last || self.progress.elapsed() + pause > max_time {

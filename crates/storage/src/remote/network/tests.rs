@@ -1,3 +1,4 @@
+use super::super::tests::limits;
 use super::gate::HostGate;
 use super::*;
 use tokio::runtime::Runtime;
@@ -62,10 +63,23 @@ fn after_a_host_that_never_answered_the_next_requests_have_one_short_try() {
         assert_eq!(gate.first_byte(&limits), limits.connect);
         let failure = RetryLimiter::new(limits.clone(), Arc::clone(&gate)).wait(&reason).await.unwrap_err();
         assert_eq!(failure.why, "the server sends nothing, after 1 try");
-        gate.set_answered();
+        gate.set_answered(true);
         assert_eq!(gate.first_byte(&limits), limits.first_byte);
         assert!(RetryLimiter::new(limits.clone(), Arc::clone(&gate)).wait(&reason).await.is_ok());
     });
+}
+
+#[test]
+fn a_host_has_all_tries_once_an_answer_was_none_of_a_failing_server() {
+    let limits = NetworkLimits { first_patience: Duration::ZERO, ..limits() };
+    let gate = Arc::new(HostGate::new(4));
+    let reason = RetryReason::new("the store answers 500");
+    let is_tried_again =
+        || runtime().block_on(RetryLimiter::new(limits.clone(), Arc::clone(&gate)).wait(&reason)).is_ok();
+    for (is_working, is_repeated) in [(false, false), (true, true), (false, true)] {
+        gate.set_answered(is_working);
+        assert_eq!(is_tried_again(), is_repeated);
+    }
 }
 
 #[test]

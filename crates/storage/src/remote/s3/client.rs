@@ -26,9 +26,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Maximum difference between the clocks that a store accepts.
 pub(in crate::remote) const MAX_CLOCK_SECONDS: i64 = 15 * 60;
+
+/// Time for which a refusal counts for the same request, and that of any request for all.
+const REFUSAL_LIFETIME: Duration = Duration::from_secs(2);
 
 /// Header with the algorithm of the checksums of the parts of an upload.
 const CHECKSUM_KIND: &str = "x-amz-checksum-algorithm";
@@ -144,6 +148,8 @@ pub(super) struct S3Client {
     pub(super) ahead: Mutex<HashMap<String, GrowingUpload>>,
     /// Whether the store obeys `If-None-Match`, once known.
     pub(super) obeys_absence: OnceLock<bool>,
+    /// Recent refusals that would be repeated, by what was requested; the one of any request has the empty name.
+    refusals: Mutex<HashMap<String, (Instant, Refusal)>>,
 }
 
 impl S3Client {
@@ -158,11 +164,15 @@ impl S3Client {
             must_sign: AtomicBool::new(false),
             ahead: Mutex::default(),
             obeys_absence: OnceLock::new(),
+            refusals: Mutex::default(),
         }
     }
 
     /// Sends a request until the store answers with success, or with a refusal that does not depend on time.
     pub(super) async fn call(&self, call: &Call) -> Outcome<Result<Answer, Refusal>> {
+        if let Some(refusal) = self.recent_refusal(call) {
+            return Ok(Err(refusal));
+        }
         let network = &self.context.network;
         let mut answer = Answer::default();
         let mut corrections = Corrections::default();
@@ -202,11 +212,16 @@ impl S3Client {
                     }
                     let is_silent = current.method == Method::HEAD && refusal.code.is_empty();
                     if is_silent && [301, 307, 400, 403].contains(&refusal.status) {
+                        // The answer to another request may have named the reason meanwhile.
+                        if let Some(refusal) = self.recent_refusal(call) {
+                            return Ok(Err(refusal));
+                        }
                         inquiry = Some(Call { method: Method::GET, range: Some(0..1), ..call.clone() });
                         continue;
                     }
                     let may_pass = refusal.is_temporary() || inquiry.is_some() && refusal.status == 416;
                     if !may_pass {
+                        self.remember_refusal(call, &refusal);
                         return Ok(Err(refusal));
                     }
                     RetryReason::new(refusal.text())
@@ -219,6 +234,23 @@ impl S3Client {
             }
             patience.wait(&reason).await.map_err(|failure| self.with_hint(failure, &reason))?;
         }
+    }
+
+    /// Returns the refusal of a moment ago that a request would get again.
+    fn recent_refusal(&self, call: &Call) -> Option<Refusal> {
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.retain(|_, (at, _)| at.elapsed() < REFUSAL_LIFETIME);
+        refusals.get("").or_else(|| refusals.get(&name_of(call))).map(|(_, refusal)| refusal.clone())
+    }
+
+    fn remember_refusal(&self, call: &Call, refusal: &Refusal) {
+        let name = match () {
+            () if refusal.concerns_all(self.context.maker) => String::new(),
+            () if call.is_read() && [401, 403].contains(&refusal.status) => name_of(call),
+            () => return,
+        };
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.insert(name, (Instant::now(), refusal.clone()));
     }
 
     /// Returns the address of a key in the form that users type.
@@ -360,6 +392,11 @@ impl S3Client {
         }
         false
     }
+}
+
+/// Returns what a request asks for.
+fn name_of(call: &Call) -> String {
+    format!("{} {} {:?}", call.method, call.key, call.query)
 }
 
 /// Result of one try.

@@ -7,24 +7,13 @@ use super::refusal::Refusal;
 use crate::store::NO_BUCKET;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
-/// Codes of refusals that apply to all objects.
-const CODES_OF_ALL: [&str; 7] = [
-    "NoSuchBucket",
-    "InvalidAccessKeyId",
-    "SignatureDoesNotMatch",
-    "ExpiredToken",
-    "TokenRefreshRequired",
-    "InvalidToken",
-    "RequestTimeTooSkewed",
-];
-
 /// Returns the failure that states why a request was refused, and what the user can do. Its kind is set if the store may permit the same
 /// for other objects; it is unset if the store is unreachable or the credentials are wrong.
 pub(super) fn failure_of(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> Failure {
     let (why, hint) = reason(refusal, client, action, key);
     let mut failure = Failure::environment(ACTIVITY, why).on(Subject::path(client.address(key)));
     failure.kind = match (action, refusal.status) {
-        _ if concerns_all(refusal, client) => None,
+        _ if refusal.concerns_all(client.context.maker) => None,
         (Action::Read, 412) => Some(ProblemKind::ChangedDuringScan),
         (Action::Read, _) => Some(ProblemKind::Unreadable),
         _ => Some(ProblemKind::Other),
@@ -33,12 +22,6 @@ pub(super) fn failure_of(refusal: &Refusal, client: &S3Client, action: Action, k
         "" => failure,
         hint => failure.with_hint(hint),
     }
-}
-
-/// Whether the store would refuse every request to the bucket in this way.
-fn concerns_all(refusal: &Refusal, client: &S3Client) -> bool {
-    let has_ended = refusal.status == 401 && refusal.keys.is_some() && client.context.maker == Vendor::Google;
-    has_ended || CODES_OF_ALL.contains(&refusal.code.as_str())
 }
 
 /// Returns the reason and the hint, which may be empty.

@@ -137,6 +137,42 @@ impl S3Store {
         self.parsed(self.send_and_wait(call)?, parse, "with a list that cannot be read", (action, ""))
     }
 
+    /// Returns what is at an address, and remembers the first page of what is below it: of all objects, or of the next level.
+    fn info_of(&self, url: &RemoteUrl<'_>, recursive: bool) -> io::Result<Option<FileInfo>> {
+        if let Some(info) = self.known.info(url.key) {
+            return Ok(info);
+        }
+        let (writes, listed) = (KnownObjects::writes(), ListedFolder::begin(url.prefix(), recursive));
+        let below = self.begin_call(list(url.prefix(), recursive, None));
+        if url.key.is_empty() {
+            self.remember_first(listed, self.page(below)?)?;
+            return Ok(Some(FileInfo::of_prefix()));
+        }
+        let refusal = match self.head(url.key)? {
+            Ok(version) => {
+                let has_objects =
+                    || self.page(below).is_ok_and(|page| !page.objects.is_empty() || !page.prefixes.is_empty());
+                let is_hidden = may_be_folder(url.key) && has_objects();
+                if is_hidden {
+                    notice_hidden_object(url);
+                }
+                return Ok(Some(if is_hidden { FileInfo::of_prefix() } else { version.info() }));
+            }
+            Err(refusal) => refusal,
+        };
+        // The answer to HEAD has no code, so the listing is also checked.
+        let below = self.page(below)?;
+        match refusal.is_missing_object() {
+            false => Err(self.failure_of(&refusal, Action::Read, url.key)),
+            true => {
+                let has_objects = !(below.objects.is_empty() && below.prefixes.is_empty());
+                self.known.remember_absence(url.key, has_objects, writes);
+                self.remember_first(listed, below)?;
+                Ok(has_objects.then(FileInfo::of_prefix))
+            }
+        }
+    }
+
     /// Caches the first page of a listing.
     fn remember_first(&self, listed: ListedFolder, page: Page) -> io::Result<()> {
         let mut listed = if page.next.is_some() { listed.without_end() } else { listed };
@@ -169,38 +205,11 @@ fn list(prefix: String, recursive: bool, next: Option<String>) -> Call {
 
 impl Store for S3Store {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
-        if let Some(info) = self.known.info(url.key) {
-            return Ok(info);
-        }
-        let (writes, listed) = (KnownObjects::writes(), ListedFolder::begin(url.prefix(), false));
-        let below = self.begin_call(list(url.prefix(), false, None));
-        if url.key.is_empty() {
-            self.remember_first(listed, self.page(below)?)?;
-            return Ok(Some(FileInfo::of_prefix()));
-        }
-        let refusal = match self.head(url.key)? {
-            Ok(version) => {
-                let has_objects =
-                    || self.page(below).is_ok_and(|page| !page.objects.is_empty() || !page.prefixes.is_empty());
-                let is_hidden = may_be_folder(url.key) && has_objects();
-                if is_hidden {
-                    notice_hidden_object(url);
-                }
-                return Ok(Some(if is_hidden { FileInfo::of_prefix() } else { version.info() }));
-            }
-            Err(refusal) => refusal,
-        };
-        // The answer to HEAD has no code, so the listing is also checked.
-        let below = self.page(below)?;
-        match refusal.is_missing_object() {
-            false => Err(self.failure_of(&refusal, Action::Read, url.key)),
-            true => {
-                let has_objects = !(below.objects.is_empty() && below.prefixes.is_empty());
-                self.known.remember_absence(url.key, has_objects, writes);
-                self.remember_first(listed, below)?;
-                Ok(has_objects.then(FileInfo::of_prefix))
-            }
-        }
+        self.info_of(url, false)
+    }
+
+    fn info_and_listing(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+        self.info_of(url, true)
     }
 
     fn fetch_listing(&self, url: &RemoteUrl<'_>) -> io::Result<()> {

@@ -4,6 +4,7 @@ use super::super::dates::parse_http_date;
 use super::super::network::{Reply, MAX_ANSWER_BYTES};
 use super::answers::text_of;
 use super::keys::Keys;
+use super::maker::Vendor;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -21,6 +22,16 @@ const OTHER_REASONS: [&str; 10] = [
     "TokenRefreshRequired",
     "XAmzContentChecksumMismatch",
     "XAmzContentSHA256Mismatch",
+];
+/// Codes of refusals that do not depend on the object.
+const CODES_OF_ALL: [&str; 7] = [
+    "NoSuchBucket",
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "ExpiredToken",
+    "TokenRefreshRequired",
+    "InvalidToken",
+    "RequestTimeTooSkewed",
 ];
 /// Nanoseconds in a second.
 const SECOND_NS: i64 = 1_000_000_000;
@@ -73,6 +84,12 @@ impl Refusal {
     pub(in crate::remote) fn is_temporary(&self) -> bool {
         let codes = ["RequestTimeout", "ConditionalRequestConflict", "OperationAborted"];
         [408, 425, 429, 500, 502, 503, 504].contains(&self.status) || codes.contains(&self.code.as_str())
+    }
+
+    /// Whether every request to the bucket would be refused in this way.
+    pub(super) fn concerns_all(&self, maker: Vendor) -> bool {
+        let has_ended = self.status == 401 && self.keys.is_some() && maker == Vendor::Google;
+        has_ended || CODES_OF_ALL.contains(&self.code.as_str())
     }
 
     /// Whether the store does not support conditions.

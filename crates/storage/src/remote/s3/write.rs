@@ -93,10 +93,10 @@ enum VersionBefore {
 impl S3Store {
     /// Puts an object; returns whether the condition held.
     pub(super) fn put_object(&self, key: &str, content: Content<'_>, condition: Condition) -> io::Result<bool> {
-        let is_absent = condition == Condition::IfAbsent && self.known.is_absent_now(key);
+        let found = self.found_just_now(key, condition);
         self.known.forget(key);
         match content {
-            Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), (condition, is_absent), true),
+            Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), (condition, found), true),
             Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
                 self.end_upload_ahead(key);
                 if let Some(record) = ResumeRecord::existing(&self.client.address(key), self.client.endpoint()) {
@@ -104,25 +104,39 @@ impl S3Store {
                     record.clear();
                 }
                 let is_locked = matches!(content, Content::File(_));
-                self.put_whole(key, read_part(file, 0, file.len())?, (condition, is_absent), is_locked)
+                self.put_whole(key, read_part(file, 0, file.len())?, (condition, found), is_locked)
             }
             Content::File(file) => self.put_parts((key, true), file, condition),
             Content::UnlockedFile(file) => self.put_parts((key, false), file, condition),
         }
     }
 
-    /// Puts an object by one request. `is_absent` is whether the object is known not to exist. If the output is not locked, the request is
-    /// abandoned when the work of this thread is cancelled: the object then exists as a whole or not at all.
+    /// Returns the version of an object, `None` for no object, if a condition holds by an answer of a moment ago.
+    fn found_just_now(&self, key: &str, condition: Condition) -> Option<Option<String>> {
+        match condition {
+            Condition::IfAbsent => self.known.is_absent_now(key).then_some(None),
+            // Of a store that may ignore conditions, the object is asked for.
+            Condition::IfStamp(stamp) if self.client.obeys_absence.get() == Some(&true) => {
+                let is_version = self.known.info(key)?.is_some_and(|info| info.stamp == stamp);
+                let version = self.known.version(key).filter(|version| is_version && version.info().stamp == stamp)?;
+                Some(Some(plain_etag(&version.etag).to_owned())).filter(|_| !version.etag.is_empty())
+            }
+            _ => None,
+        }
+    }
+
+    /// Puts an object by one request. `found`: the version that is known to be there. One of no locked output is given up if the work of this
+    /// thread is cancelled: it is there as a whole, or not at all.
     fn put_whole(
         &self,
         key: &str,
         body: Bytes,
-        (condition, is_absent): (Condition, bool),
+        (condition, found): (Condition, Option<Option<String>>),
         is_locked: bool,
     ) -> io::Result<bool> {
-        let (holds, etag) = match condition {
-            Condition::Always => (true, None),
-            Condition::IfAbsent if is_absent => (true, None),
+        let (holds, etag) = match (condition, found) {
+            (Condition::Always, _) => (true, None),
+            (_, Some(etag)) => (true, etag),
             _ => self.check(key, condition)?,
         };
         if !holds {

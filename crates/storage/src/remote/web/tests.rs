@@ -2,6 +2,7 @@ use super::super::tests::limits;
 use super::super::tests::server::{content, Fault, Server};
 use super::*;
 use gristmill_core::ExitClass;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 fn store() -> WebStore {
@@ -98,6 +99,22 @@ fn a_file_without_a_strong_tag_is_known_by_its_time() {
     assert_eq!(client::version_of(&headers(&[("etag", "\"e\""), ("last-modified", time)])), "e");
     assert_eq!(client::version_of(&headers(&[("etag", "W/\"e\""), ("last-modified", time)])), time);
     assert_eq!(client::version_of(&headers(&[("etag", "W/\"e\"")])), "");
+}
+
+#[test]
+fn a_server_without_tls_is_named() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            _ = stream.read(&mut [0; 512]);
+            _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let path = PathBuf::from(address::check(&format!("https://{address}/a")).unwrap());
+    let failure = failure(read(&store(), &path).unwrap_err());
+    assert_eq!(failure.why, format!("{address} does not speak TLS"));
+    assert_eq!(failure.hint.as_deref(), Some("its address has to begin with http://, not https://"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod parts;
 mod staged;
 
 use super::super::super::store::StoreEntry;
+use super::super::network::NetworkLimits;
 use super::super::store_settings::{NewObjects, RemoteSettings};
 use super::super::tests::limits;
 use super::super::tests::server::{content, Fault, ReceivedRequest, Server};
@@ -97,6 +98,46 @@ fn objects_and_folders_are_found() {
     assert_eq!(read(&store, "no").unwrap_err().kind(), io::ErrorKind::NotFound);
     let signed = server.requests().iter().all(|request| request.headers["authorization"].contains("AKIDTEST/"));
     assert!(signed, "every request is signed");
+}
+
+#[test]
+fn a_store_that_has_only_failed_is_given_up_early() {
+    let server = Server::start(&[("a", b"1")]);
+    let network = Network::start(NetworkLimits { first_patience: Duration::from_secs(60), ..limits() }).unwrap();
+    let endpoint = [("AWS_ENDPOINT_URL", server.address.as_str()), ("AWS_EC2_METADATA_DISABLED", "true")];
+    let environment = Environment::of(&[&endpoint[..], &KEYS].concat());
+    let settings = S3Settings::of_flags(&RemoteSettings::default());
+    let store = S3Store::new(Arc::new(S3Context::new(network, settings, environment).unwrap()), "b");
+    (0..11).for_each(|_| server.fault("/", refuse(500, "InternalError")));
+    for tries in ["10 tries", "1 try"] {
+        let why = failure(read(&store, "a").unwrap_err()).why;
+        assert_eq!(why, format!("the store answers 500 InternalError, after {tries}"));
+    }
+    assert_eq!(read(&store, "a").unwrap(), b"1");
+    server.fault("/", refuse(500, "InternalError"));
+    assert_eq!(read(&store, "a").unwrap(), b"1", "it has worked, so the request is repeated");
+    assert_eq!(server.requests().len(), 14);
+}
+
+#[test]
+fn a_refusal_that_concerns_everything_is_the_last_answer() {
+    for (status, code) in [(403, "InvalidAccessKeyId"), (404, "NoSuchBucket")] {
+        let server = Server::start(&[]);
+        (0..20).for_each(|_| server.fault("/", refuse(status, code)));
+        let store = store(&server);
+        let why = failure(info(&store, "a").unwrap_err()).why;
+        // HEAD has no code, so that its reason may have been asked for.
+        let first = server.requests().len();
+        assert!(first <= 3, "{first}");
+        assert_eq!(failure(read(&store, "other").unwrap_err()).why, why);
+        assert_eq!(server.requests().len(), first, "{code}");
+    }
+    let server = Server::start(&[("b", b"1")]);
+    server.fault("/b/a", refuse(403, "AccessDenied"));
+    let store = store(&server);
+    (0..2).for_each(|_| drop(failure(read(&store, "a").unwrap_err())));
+    assert_eq!(read(&store, "b").unwrap(), b"1", "another object may be allowed");
+    assert_eq!(server.requests().len(), 2);
 }
 
 #[test]
@@ -263,13 +304,12 @@ fn refusals_have_their_own_words() {
 #[test]
 fn the_code_of_a_refusal_of_head_is_asked_for() {
     let server = Server::start(&[("k", b"abc")]);
-    let store = store(&server);
     server.fault("HEAD", Fault::Answer(400, String::new(), String::new()));
-    assert!(info(&store, "k").unwrap().is_some(), "it was temporary");
+    assert!(info(&store(&server), "k").unwrap().is_some(), "it was temporary");
     for (code, why) in [("InvalidAccessKeyId", "does not know"), ("AccessDenied", "may not have it read")] {
         (0..2).for_each(|_| server.fault("HEAD", Fault::Answer(403, String::new(), String::new())));
         server.fault("/b/k", refuse(403, code));
-        store.known.forget("k");
+        let store = store(&server);
         // The first fault for the object applies to HEAD.
         let failure = failure(info(&store, "k").unwrap_err());
         assert!(failure.why.contains(why), "{failure}");
