@@ -7,8 +7,7 @@ use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{count_verb, display_safe};
 use gristmill_core::{Failure, Subject};
-use gristmill_ops::job::dedup::external_scratch;
-use gristmill_ops::job::unfinished::{self, State, UnfinishedRun};
+use gristmill_ops::job::unfinished::{self, resume_command, State, UnfinishedRun};
 use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::xdg;
@@ -86,7 +85,7 @@ fn job_of(run: UnfinishedRun) -> Job {
     let (state, detail, next) = match state {
         State::Running(by) => ("running", format!("process {} on {}", by.process.pid, by.process.host), String::new()),
         State::Publishing(files) => {
-            let next = if is_prepare { command("info", &path) } else { resume_command(&own) };
+            let next = if is_prepare { command("info", &path) } else { resume_command(&own).unwrap_or_default() };
             ("publishing", format!("{} for their place", waiting(files)), next)
         }
         State::Interrupted => {
@@ -94,7 +93,7 @@ fn job_of(run: UnfinishedRun) -> Job {
             (
                 "interrupted",
                 format!("what was {done} is kept; run the same command again to resume"),
-                resume_command(&own),
+                resume_command(&own).unwrap_or_default(),
             )
         }
         State::Lost if is_jsonl => ("interrupted", "the index was not finished".to_owned(), command("prepare", &path)),
@@ -109,15 +108,4 @@ fn job_of(run: UnfinishedRun) -> Job {
 
 fn waiting(files: usize) -> String {
     count_verb(files as u64, "file", "waits", "wait")
-}
-
-/// Returns the command that resumes a stopped run by its plan, with the same scratch folder; empty if there is no plan.
-fn resume_command(own: &RunFolder) -> String {
-    let plan = own.running_plan();
-    if !files::is_file(&plan) {
-        return String::new();
-    }
-    let quoted = |path: &Path| shell_quote(&path.to_string_lossy());
-    let scratch = external_scratch(own).map_or_else(String::new, |folder| format!(" --scratch {}", quoted(&folder)));
-    format!("gristmill run {}{scratch}", quoted(&plan))
 }

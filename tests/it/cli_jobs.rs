@@ -64,6 +64,12 @@ fn check_listed_job(line: &str, begun: &str, more: &str) {
         assert_eq!((jobs[0]["state"].as_str(), jobs[0]["path"].as_str()), (Some("interrupted"), Some(&*output)));
         command = jobs[0]["command"].as_str().unwrap().to_owned();
     }
+    for read in ["info out", "lint out", "info out.gristmill"] {
+        let words: Vec<&str> = read.split(' ').collect();
+        let ran = sandbox.run(&words);
+        assert_ne!(ran.code, 0, "{read}");
+        ran.complains("a run on it was stopped").complains(&command);
+    }
     let words: Vec<&str> = command.split_whitespace().skip(1).collect();
     assert!(command.contains(more), "{command}");
     away(&sandbox, &words).ends(0);

@@ -493,7 +493,7 @@ fn hints_are_commands_with_the_path_in_quotes() {
     sandbox.tar(&format!("{data}/a.tar"), ["one", "two"]);
     let flags = ["--yes", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"];
     let ran = sandbox.run(["lint", data]).ends(1);
-    ran.complains(r"gristmill prepare 'it'\''s data'");
+    ran.complains(r"gristmill facts 'it'\''s data'");
     sandbox.run([&["prepare", data][..], &flags[..]].concat()).ends(0);
     sandbox.tar(&format!("{data}/b.tar"), ["three"]);
     let ran = sandbox.run(["lint", data]).ends(1);
@@ -512,8 +512,22 @@ fn shards_next_to_a_database_without_its_description_are_not_prepared() {
     sandbox.tar("data/a.tar", ["one", "two"]);
     sandbox.write("data/.nv-meta/index.sqlite", "");
     sandbox.say("browse data --plain").ends(0).says("2 samples");
-    sandbox.say("lint data").ends(1).complains("it is not prepared").complains("gristmill prepare data");
+    for command in ["lint data", "info data"] {
+        let ran = sandbox.say(command).ends(1).complains("it is not prepared").complains("gristmill facts data");
+        ran.complains("gristmill prepare prepares it");
+    }
     let prepare = "prepare data --yes --split-ratio 1,0,0 --sample-type CrudeWebdataset";
     sandbox.say(prepare).ends(0).says("database left over from a failed run");
     sandbox.say("lint data").ends(0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn file_systems_of_the_kernel_are_not_walked() {
+    let sandbox = Sandbox::new();
+    let answers = "--yes --split-ratio 1,0,0 --sample-type CrudeWebdataset";
+    sandbox.say(&format!("prepare /proc/self {answers}")).ends(3).complains("file system of the kernel");
+    sandbox.tar("data/a.tar", ["one"]);
+    std::os::unix::fs::symlink("/proc", sandbox.path("data/system")).unwrap();
+    sandbox.say(&format!("prepare data {answers}")).ends(0).says("1 shard, 1 sample");
 }

@@ -9,9 +9,10 @@ use super::read::pause;
 use super::store::store_of;
 use super::waiting::do_during;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
 
 /// Returns kind, size and version of the file or folder at a path; symbolic links are followed.
 pub fn metadata(path: impl AsRef<Path>) -> io::Result<FileInfo> {
@@ -142,10 +143,22 @@ pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     }
 }
 
-/// Returns the absolute path without accessing the file system. A location in a store is returned unchanged.
+/// Returns the path from the root. Only what is above `..` is asked for: it is replaced by the folder that it leads to, if there is one.
+/// That of a location in a store is itself.
 pub fn absolute(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     match Location::of(path.as_ref()) {
-        Location::Local(path) => std::path::absolute(path),
+        Location::Local(path) => {
+            let whole = std::path::absolute(path)?;
+            let last = whole.ancestors().find(|above| above.components().next_back() == Some(Component::ParentDir));
+            let Some((above, folder)) = last.and_then(|above| Some((above, std::fs::canonicalize(above).ok()?))) else {
+                return Ok(whole);
+            };
+            // A slash at the end is kept.
+            let below = whole.as_os_str().as_bytes().get(above.as_os_str().len()..).unwrap_or_default();
+            let mut place = if folder == Path::new("/") && !below.is_empty() { OsString::new() } else { folder.into() };
+            place.push(OsStr::from_bytes(below));
+            Ok(place.into())
+        }
         Location::Remote(url) => Ok(url.to_path()),
     }
 }

@@ -34,6 +34,14 @@ fn nearest(path: &Path) -> PathBuf {
         .map_or_else(|| PathBuf::from(if path.is_absolute() { "/" } else { "." }), Path::to_path_buf)
 }
 
+/// Whether a path is on a file system in which the kernel shows its state, `proc` or `sysfs`.
+pub fn is_on_pseudo_file_system(path: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    return rustix::fs::statfs(path).is_ok_and(|facts| [0x9fa0, 0x6265_6572].contains(&facts.f_type));
+    #[cfg(not(target_os = "linux"))]
+    return path.starts_with("/proc") || path.starts_with("/sys");
+}
+
 /// Checks that files can be created in a folder; returns the reason as an error if they cannot.
 pub fn may_write(folder: &Path) -> std::io::Result<()> {
     use rustix::fs::Access;

@@ -6,12 +6,22 @@ use super::files::{
 use super::folder::OpenFolder;
 use super::location::{Location, RemoteUrl};
 use super::run_folder::is_next_to_output;
+use super::space::is_on_pseudo_file_system;
 use gristmill_core::Failure;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Entries of folders of this machine that all walks have come to.
+static WALKED_ENTRIES: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the number of entries of folders of this machine that all walks of this process have come to.
+pub fn walked_entries() -> u64 {
+    WALKED_ENTRIES.load(Ordering::Relaxed)
+}
 
 /// Walks everything below a root except hidden entries and own folders next to outputs, following links; errors are yielded as items.
 pub fn walk(root: &Path, depth: usize) -> impl Iterator<Item = Result<WalkEntry, WalkError>> {
@@ -301,8 +311,14 @@ impl Iterator for WalkEntries<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
+            WALKED_ENTRIES.fetch_add(u64::from(matches!(self.entries, Entries::Local(_))), Ordering::Relaxed);
             let entry = match &mut self.entries {
                 Entries::Local(entries) => match entries.next()? {
+                    Ok(entry) if is_pseudo_folder(&entry) => {
+                        entries.skip_current_dir();
+                        let error = io::Error::other("it is of a file system of the kernel, which holds no data");
+                        return Some(Err(WalkError { path: Some(entry.into_path()), loop_ancestor: None, error }));
+                    }
                     Ok(entry) => WalkEntry(Entry::Local(entry)),
                     Err(error) => return Some(Err(WalkError::of(error))),
                 },
@@ -320,6 +336,14 @@ impl Iterator for WalkEntries<'_> {
             }
         }
     }
+}
+
+/// Whether a folder is of a file system of the kernel, such as `/proc`. Of those below the root, links and folders with the usual names are
+/// examined.
+fn is_pseudo_folder(entry: &walkdir::DirEntry) -> bool {
+    let is_examined =
+        entry.depth() == 0 || entry.path_is_symlink() || ["proc", "sys"].iter().any(|name| entry.file_name() == *name);
+    is_examined && entry.file_type().is_dir() && is_on_pseudo_file_system(entry.path())
 }
 
 /// Returns the objects below an address with the folders between, in the order of a sorted walk.

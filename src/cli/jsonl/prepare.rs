@@ -7,7 +7,7 @@ use super::super::prepare::{without_meaningless_flags, JsonlResult};
 use super::super::task::run_with_progress;
 use crate::prompt::confirm;
 use gristmill_core::text::display_safe;
-use gristmill_core::{Failure, Outcome, PreparePlan};
+use gristmill_core::{Failure, Outcome, PreparePlan, ProblemKind};
 use gristmill_ops::job::jsonl::{clean_path, preview_plan, start_plan};
 use gristmill_ops::operations::{erase, Prepare};
 use std::path::Path;
@@ -29,9 +29,16 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
 
 /// If questions are allowed, asks whether to index a copy without the bad lines for which a run was refused.
 fn confirm_skipping_bad_lines(plan: &PreparePlan, failures: &[Failure], context: &Context) -> Outcome<bool> {
-    let is_refusal = |failure: &&Failure| failure.hint.as_ref().is_some_and(|hint| hint.contains("--skip-bad-lines"));
+    // A file that is no text is refused with the same kind, and without a line.
+    let has_line = |failure: &&Failure| failure.subject.line.is_some();
+    let is_refusal = |failure: &&Failure| failure.kind == Some(ProblemKind::BadLine) && has_line(failure);
     let Some(failure) = failures.iter().find(is_refusal) else { return Ok(false) };
-    if plan.skip_bad_lines || context.globals.drop_in || context.globals.dry_run || !context.may_prompt() {
+    if plan.skip_bad_lines
+        || context.globals.strict
+        || context.globals.drop_in
+        || context.globals.dry_run
+        || !context.may_prompt()
+    {
         return Ok(false);
     }
     let copy = clean_path(Path::new(&plan.path));

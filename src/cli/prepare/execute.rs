@@ -1,11 +1,11 @@
 //! Runs a complete plan of `prepare` for a folder of shards, with progress.
 
 use super::super::context::Context;
-use super::super::exit::CommandResult;
+use super::super::exit::{CommandFailure, CommandResult};
 use super::super::operation::{finish, refused_plan, save_plan};
 use super::super::task::show_progress;
 use crate::tui::recent;
-use gristmill_core::{Failure, Outcome, PreparePlan, ProblemKind, Severity};
+use gristmill_core::{ExitClass, Failure, Outcome, PreparePlan, Problem, ProblemKind, Severity};
 use gristmill_ops::engine::dataset::{self, fetch_small_files};
 use gristmill_ops::engine::plan::{inherited, validate};
 use gristmill_ops::job::prepare::{PrepareJob, PrepareReport};
@@ -36,11 +36,21 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
 }
 
 /// Runs the job and shows its progress until it ends.
-fn run_job(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Outcome<PrepareReport> {
+fn run_job(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Result<PrepareReport, CommandFailure> {
     recent::remember_now(&xdg::state_dir(), Path::new(&plan.path));
     let job = PrepareJob::start(plan.clone(), context.run_options(), scan)?;
     show_progress(context, None, || job.status(), || job.cancel(), |time| job.ends_within(time));
-    job.wait()
+    let (problems, _) = job.findings();
+    job.wait().map_err(|failure| with_other_refusals(failure, problems))
+}
+
+/// Adds the refusals of other kinds to the failure that ended a run.
+fn with_other_refusals(failure: Failure, problems: Vec<Problem>) -> CommandFailure {
+    let is_other = |problem: &Problem| problem.severity == Severity::Refusal && Some(problem.kind) != failure.kind;
+    let is_refused = failure.class == ExitClass::Data;
+    let others = problems.into_iter().filter(|problem| is_refused && is_other(problem)).map(Problem::into_failure);
+    let others: Vec<Failure> = others.map(|other| Failure { what: failure.what.clone(), ..other }).collect();
+    CommandFailure::from(std::iter::once(failure).chain(others).collect::<Vec<_>>())
 }
 
 /// Refuses invalid answers before any shard is read, so that a plan is saved only if it can run.

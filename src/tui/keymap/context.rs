@@ -49,6 +49,7 @@ contexts! {
     DedupReview, [GuidedReview, Dedup, Guided, List, Global], "dedup: review", "The review of what will be deduplicated.";
     Shard, [Guided, List, Global], "shard", "A step of the form of shard, with samples.";
     ShardInputs, [Shard, Guided, List, Global], "shard: inputs", "The list of inputs in the form of shard.";
+    ShardSize, [Shard, Guided, List, Global], "shard: size", "The sliders of the size of a shard.";
     ShardText, [GuidedText, Global], "shard: text", "A text field in a step of the form of shard: letters type.";
     ShardRail, [GuidedRail, Shard, Guided, List, Global], "shard: steps", "The list of steps of the form of shard.";
     Splits, [List, Global], "splits", "The columns of the split editor.";

@@ -66,7 +66,42 @@ fn repeated_keys_are_refused_with_both_places_and_nothing_is_written() {
     let names = entries(&sandbox, "out/shard_000007.tar");
     assert_eq!((names.len(), names[11].as_str()), (12, "000000005.txt"));
     sandbox.tar("in/2.tar", ["f", "g", "f"]);
-    sandbox.say("shard in --output other --duplicates prefix").ends(1).complains("twice in one shard");
+    sandbox.say("shard in --output other --duplicates prefix").ends(1).complains("a part 'txt'");
+    assert!(!sandbox.has("other"));
+}
+
+#[test]
+fn samples_in_pieces_and_repeated_keys_are_refused_together_and_one_command_mends_both() {
+    let sandbox = Sandbox::new();
+    let entry = |name: &str| (name.to_owned(), b"{}".to_vec());
+    sandbox.tar_of("in/a.tar", &["0.png", "1.png", "0.json", "1.json"].map(entry));
+    sandbox.tar_of("in/b.tar", &["5.png", "5.json"].map(entry));
+    sandbox.tar_of("in/c.tar", &["5.png", "5.json", "0.png"].map(entry));
+    let answers = "--split-ratio 1,0,0 --sample-type CrudeWebdataset --yes";
+    for more in ["", "--dry-run"] {
+        let refused = sandbox.say(&format!("prepare in {answers} {more}")).ends(1);
+        refused
+            .complains("not next to each other")
+            .complains("1 key names more than one sample; '5'")
+            .complains("prefix");
+    }
+    sandbox.say("shard in --output merged --duplicates merge").ends(1).complains("--duplicates prefix");
+    sandbox.say("shard in --output out --duplicates prefix").ends(0);
+    let expected = [
+        "a.tar/0.json",
+        "a.tar/0.png",
+        "a.tar/1.json",
+        "a.tar/1.png",
+        "b.tar/5.json",
+        "b.tar/5.png",
+        "c.tar/0.png",
+        "c.tar/5.json",
+        "c.tar/5.png",
+    ];
+    let mut names = entries(&sandbox, "out/shard_000000.tar");
+    names.sort();
+    assert_eq!(names, expected);
+    sandbox.say(&format!("prepare out {answers}")).ends(0);
 }
 
 #[test]

@@ -97,6 +97,30 @@ fn the_browser_lists_its_problems_and_goes_to_them() {
     story.assert_restored();
 }
 
+#[test]
+fn the_browser_counts_repeated_keys_and_pieces_of_samples_and_names_them() {
+    let test_home = TestHome::new();
+    test_home.shard("raw/a.tar", 1, 3);
+    test_home.shard("raw/b.tar", 3, 2);
+    let entries = ["8.txt", "9.txt", "8.json"].map(|name| (name.to_owned(), b"{}".to_vec()));
+    super::super::support::write_tar(&test_home.data().join("raw/c.tar"), &entries);
+    test_home.file("raw/d.tar", &[1; 100]);
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "raw"]).size(100, 30).run();
+    story
+        .wait_for("4 problems")
+        .keys("P")
+        .wait_for("Problems  4")
+        .wait_for("'000003'")
+        .wait_for("the key is also in a.tar");
+    story
+        .wait_for("c.tar, '8'")
+        .wait_for("other parts of the sample are in c.tar, sample 1")
+        .wait_for("d.tar")
+        .keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
 /// Confirms the review. While the excludes are looked up, the changes are compared again, and the key is refused.
 #[track_caller]
 fn confirm(story: &mut Story) {

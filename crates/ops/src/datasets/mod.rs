@@ -22,6 +22,7 @@ use crate::engine::modalities::check::Vocabulary;
 use crate::job::recover::recover_interrupted;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
+use crate::job::unfinished::explain_by_run;
 use gristmill_core::kinds::Support;
 use gristmill_core::{Cancel, DatasetKind, Failure, Handles, Outcome, ProblemSink, RunOptions, Subject};
 use gristmill_data::formats::missing_part;
@@ -121,7 +122,10 @@ impl Dataset {
     /// # Errors
     /// The path does not exist or cannot be read.
     pub fn find(path: &Path) -> Outcome<Self> {
-        Ok(Self::of(path, kind_of(path)?))
+        match kind_of(path) {
+            Err(failure) if failure.is_missing() => Err(explain_by_run(failure, path)),
+            kind => Ok(Self::of(path, kind?)),
+        }
     }
 
     /// Detects a data set like [`find`](Self::find), after completing an interrupted publication. Reports a note about a completed
@@ -171,7 +175,7 @@ impl Dataset {
                 .on(Subject::path(&self.path))
                 .with_hint("--sequence-length is for token folders of Nanosets"));
         }
-        reader(self.kind).info(self, request, handles)
+        reader(self.kind).info(self, request, handles).map_err(|failure| self.explain(failure))
     }
 
     /// Compares the data set with its indexes and metadata. Reports findings to the handles, in no fixed order.
@@ -182,7 +186,7 @@ impl Dataset {
         if self.kind.info().check.is_err() {
             return Err(self.refusal("checking the data set", self.kind.info().check));
         }
-        reader(self.kind).check(self, request, handles)
+        reader(self.kind).check(self, request, handles).map_err(|failure| self.explain(failure))
     }
 
     /// Checks that the data set is a folder of tar shards.
@@ -251,6 +255,14 @@ impl Dataset {
             kept.iter().for_each(|(kept, _)| kept.close());
         }
         Ok(figures)
+    }
+
+    /// Names the run that has not made the files of the data set yet, if there is one.
+    fn explain(&self, failure: Failure) -> Failure {
+        match self.kind.has_splits() || failure.is_cancelled() {
+            true => failure,
+            false => explain_by_run(failure, &self.path),
+        }
     }
 
     /// Returns the failure for an operation that the kind does not support.

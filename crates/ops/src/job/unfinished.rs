@@ -1,6 +1,8 @@
 //! Runs that are not finished: active and stopped runs, found by the run folders next to their data.
 
-use gristmill_core::Outcome;
+use super::dedup::external_scratch;
+use gristmill_core::text::shell_quote;
+use gristmill_core::{Failure, Outcome};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_storage::files;
 use gristmill_storage::lock::{DatasetLock, Holder};
@@ -33,6 +35,26 @@ pub enum State {
     Interrupted,
     /// Stopped, and its work cannot be resumed: the next run starts again and removes its files.
     Lost,
+}
+
+/// Returns the command that runs the plan of a stopped run again, with the same scratch folder; `None` if there is no plan.
+pub fn resume_command(own: &RunFolder) -> Option<String> {
+    let plan = Some(own.running_plan()).filter(|plan| files::is_file(plan))?;
+    let quoted = |path: &Path| shell_quote(&path.to_string_lossy());
+    let scratch = external_scratch(own).map_or_else(String::new, |folder| format!(" --scratch {}", quoted(&folder)));
+    Some(format!("gristmill run {}{scratch}", quoted(&plan)))
+}
+
+/// Adds to the failure of reading a path that a run which writes it is active or was stopped, and how that run is continued.
+pub fn explain_by_run(failure: Failure, path: &Path) -> Failure {
+    let place = files::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let Some(run) = of(&place).ok().and_then(|runs| runs.into_iter().next()) else { return failure };
+    let (why, hint) = match (&run.state, resume_command(&run.run_folder)) {
+        (State::Running(_), _) => ("a run on it has not ended", "gristmill jobs lists it".to_owned()),
+        (_, Some(command)) => ("a run on it was stopped", format!("resume it: {command}")),
+        (_, None) => ("a run on it was stopped", "run the same command again".to_owned()),
+    };
+    Failure { why: format!("{}; {why}", failure.why), ..failure }.with_hint(hint)
 }
 
 /// Returns the run whose run folder is next to an output.

@@ -41,7 +41,7 @@ pub(super) fn settle_keys<'a>(
     }
     match rule {
         RepeatedKeys::Fail => Err(found.refusal(plan)),
-        RepeatedKeys::Prefix => found.prefix(plan, &mut samples, take),
+        RepeatedKeys::Prefix => found.prefix(plan, &mut samples, context, take),
         RepeatedKeys::KeepFirst => keep_first(found.members, &mut samples, problems, take),
         RepeatedKeys::Merge => merge(found.members, &mut samples, context, take),
     }
@@ -73,7 +73,7 @@ impl Samples {
 }
 
 struct Repeats<'a> {
-    /// Numbers of the samples with a repeated key, each with the number of the first sample of the key.
+    /// Samples whose key is repeated, by their numbers, with the number of the first of the key; with `prefix`, of the key in their shard.
     members: RecordSorter<'a, 1>,
     /// Number of repeated keys.
     keys: u64,
@@ -107,12 +107,14 @@ impl<'a> Repeats<'a> {
         problems: &dyn ProblemSink,
     ) -> Outcome<()> {
         let is_listed = plan.choice.repeated_keys == RepeatedKeys::Fail;
+        let is_by_shard = plan.choice.repeated_keys == RepeatedKeys::Prefix;
         let mut before: (Vec<u8>, u64, u64) = (Vec::new(), u64::MAX, u64::MAX);
+        let mut first_of_group = u64::MAX;
         keys.for_each(&mut |key, [number]| {
             if before.1 == u64::MAX || before.0 != key {
                 before.0.clear();
                 before.0.extend_from_slice(key);
-                (before.1, before.2) = (number, number);
+                (before.1, before.2, first_of_group) = (number, number, number);
                 return Ok(());
             }
             let (first, last) = (before.1, std::mem::replace(&mut before.2, number));
@@ -121,7 +123,6 @@ impl<'a> Repeats<'a> {
                 self.members.push(&first.to_be_bytes(), [first])?;
             }
             self.later += 1;
-            self.members.push(&number.to_be_bytes(), [first])?;
             let text = || String::from_utf8_lossy(key).into_owned();
             self.example.get_or_insert_with(text);
             let (one, other) = (listing.range_of(last), listing.range_of(number));
@@ -129,7 +130,10 @@ impl<'a> Repeats<'a> {
             self.is_in_two_inputs |= one.map(|at| at.0) != other.map(|at| at.0);
             if one == other {
                 self.in_one_shard.get_or_insert_with(text);
+            } else if is_by_shard {
+                first_of_group = number;
             }
+            self.members.push(&number.to_be_bytes(), [first_of_group])?;
             if is_listed && self.later <= MAX_LISTED {
                 let row = listing.row_of(number).filter(|row| row.item != LINE);
                 let which = row.map(|row| format!(" of {} {}", row.item, grouped(row.number))).unwrap_or_default();
@@ -146,7 +150,7 @@ impl<'a> Repeats<'a> {
         let why = format!("{} more than once; nothing is written", count_verb(self.keys, "key", "occurs", "occur"));
         let hint = match (self.in_one_shard.is_some(), plan.inputs.len()) {
             (true, 1) => {
-                "--duplicates merge brings parts of one key together; keep-first leaves later samples out; \
+                "--duplicates merge brings parts of one key together, prefix those within each shard; keep-first leaves later samples out; \
                  --key number numbers all samples"
             }
             (false, 1) => "--duplicates prefix puts the name of the shard before each key; keep-first leaves later samples out",
@@ -161,16 +165,17 @@ impl<'a> Repeats<'a> {
             .with_hint(hint)
     }
 
-    /// Prefixes every key with the name of its shard, and with the name of its input if two inputs share keys.
-    fn prefix(self, plan: &ShardPlan, samples: &mut Samples, take: TakeSample<'_>) -> Outcome<()> {
-        if let Some(key) = self.in_one_shard {
-            let why = "the key occurs twice in one shard, so the name of the shard does not distinguish them";
-            let failure =
-                Failure::data(ACTIVITY, why).on(Subject::default().key(key)).of_kind(ProblemKind::DuplicateKey);
-            return Err(failure.with_hint("--duplicates merge brings parts of one key together"));
-        }
+    /// Puts the name of the shard before every key, and that of the input if two inputs share keys. Parts of a key within one shard are
+    /// brought together.
+    fn prefix(
+        self,
+        plan: &ShardPlan,
+        samples: &mut Samples,
+        context: SpoolContext<'_>,
+        take: TakeSample<'_>,
+    ) -> Outcome<()> {
         let names = if self.is_in_two_inputs { input_names(&plan.inputs) } else { Vec::new() };
-        samples.pass_rest(&mut |mut listed| {
+        let mut pass = |mut listed: ListedSample| {
             let mut key = Vec::new();
             let input = names.get(listed.input as usize).map(String::as_str).unwrap_or_default();
             for prefix in [input, &listed.sample.shard].into_iter().filter(|prefix| !prefix.is_empty()) {
@@ -186,7 +191,11 @@ impl<'a> Repeats<'a> {
             key.append(&mut listed.sample.key);
             listed.sample.key = key;
             take(listed)
-        })
+        };
+        match self.in_one_shard {
+            Some(_) => merge(self.members, samples, context, &mut pass),
+            None => samples.pass_rest(&mut pass),
+        }
     }
 }
 
@@ -306,12 +315,19 @@ fn merge(
 }
 
 fn add_parts(to: &mut ListedSample, from: ListedSample) -> Outcome<()> {
+    let shard = from.sample.shard;
     for part in from.sample.parts {
         if to.sample.parts.iter().any(|known| known.name == part.name) {
             let name = display_safe_bytes(&part.name);
             let why = format!("several samples of the key have a part '{name}', so they cannot become one");
             let failure = Failure::data(ACTIVITY, why).on(subject_of(&to.sample)).of_kind(ProblemKind::RepeatedPart);
-            let hint = "--duplicates keep-first keeps the first sample of each key, and only its parts";
+            let hint = match (to.input, &to.sample.shard) == (from.input, &shard) {
+                true => "--duplicates keep-first keeps the first sample of each key, and only its parts",
+                false => {
+                    "--duplicates prefix puts the name of the shard before each key, and brings parts within one shard together; \
+                     keep-first keeps the first sample of each key, and only its parts"
+                }
+            };
             return Err(failure.with_hint(hint));
         }
         to.sample.parts.push(part);

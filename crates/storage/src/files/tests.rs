@@ -136,3 +136,27 @@ fn a_store_that_does_not_answer_may_have_anything() {
     assert_eq!((failure.class.code(), failure.to_string().as_str()), (3, expected));
     assert!(!try_is_taken("mem://shows-all/a").unwrap() && !try_is_taken("/nonexistent/a").unwrap());
 }
+
+#[test]
+fn absolute_paths_have_no_parent_folders_and_follow_links_to_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    std::fs::create_dir_all(root.join("a/b")).unwrap();
+    std::os::unix::fs::symlink(root.join("a/b"), root.join("link")).unwrap();
+    let of = |path: &str| absolute(root.join(path)).unwrap();
+    assert_eq!(of("a/../new/x"), root.join("new/x"));
+    assert_eq!(of("link/../x/"), root.join("a/x/"), "what is above a link is above what it leads to");
+    assert!(of("link/../x/").as_os_str().as_encoded_bytes().ends_with(b"/"));
+    assert_eq!(of("a/b/../.."), root);
+    assert_eq!(of("link/x"), root.join("link/x"));
+    assert_eq!(of("none/../x"), root.join("none/../x"), "there is no such folder");
+    assert_eq!(absolute("/../x").unwrap(), Path::new("/x"));
+}
+
+#[test]
+fn entries_of_walks_are_counted() {
+    let (_, folder) = both("counted", FILES);
+    let before = crate::walk::walked_entries();
+    let entries = Walk::new(folder.path()).into_iter().count() as u64;
+    assert!(crate::walk::walked_entries() >= before + entries);
+}

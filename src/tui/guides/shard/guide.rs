@@ -22,6 +22,7 @@ use gristmill_core::{Failure, Outcome, Problem, ShardPlan};
 use gristmill_ops::shard::examples::{DividedName, FuturePart, FutureSample, NameExample};
 use gristmill_ops::shard::{ranges_of, ShardReport};
 use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -112,6 +113,11 @@ impl ShardGuide {
     /// Returns the preview of the current answers, ignoring the output.
     pub(super) fn report<'a>(&'a self, form: &Form) -> Option<Result<&'a ShardReport, &'a Failure>> {
         report_of(&self.preview, form)
+    }
+
+    /// Returns the selected slider.
+    fn slider(&self, form: &Form) -> Option<Slider> {
+        self.sliders.get().and_then(|at| Slider::of_plan(&plan_of(form)).get(at).copied())
     }
 
     /// Changes the mark of the selected column to the next or previous one.
@@ -269,7 +275,11 @@ impl Guide for ShardGuide {
 
     fn contexts(&self, form: &Form) -> KeyContexts {
         KeyContexts {
-            step: if form.is_focused(INPUTS) { Context::ShardInputs } else { Context::Shard },
+            step: match () {
+                () if form.is_focused(INPUTS) => Context::ShardInputs,
+                () if form.is_focused(SIZE) => Context::ShardSize,
+                () => Context::Shard,
+            },
             text: Context::ShardText,
             step_list: Context::ShardRail,
             ..KeyContexts::default()
@@ -297,8 +307,7 @@ impl Guide for ShardGuide {
             return Some(Vec::new());
         }
         if form.is_focused(SIZE) && matches!(action, Action::Left | Action::Right) {
-            let slider = self.sliders.get().and_then(|at| Slider::of_plan(&plan_of(form)).get(at).copied());
-            slider.into_iter().for_each(|slider| slider.step(form, action == Action::Right));
+            self.slider(form).into_iter().for_each(|slider| slider.step(form, action == Action::Right));
             return Some(Vec::new());
         }
         if !form.is_focused(COLUMNS) || !matches!(action, Action::Left | Action::Right | Action::Toggle) {
@@ -308,8 +317,20 @@ impl Guide for ShardGuide {
         Some(Vec::new())
     }
 
+    /// A digit begins the number of the selected slider.
+    fn key(&mut self, form: &mut Form, key: &KeyEvent) {
+        if let (KeyCode::Char(digit @ '0'..='9'), true) = (key.code, form.is_focused(SIZE)) {
+            if let Some(slider) = self.slider(form) {
+                form.type_into(slider.option(), &digit.to_string());
+                form.focus_on(Field::Option(slider.option()));
+            }
+        }
+    }
+
     fn label(&self, action: Action) -> Option<&'static str> {
         match action {
+            Action::Left => Some("less"),
+            Action::Right => Some("more"),
             Action::AddRow => Some("add an input"),
             Action::DropRow => Some("remove"),
             _ => None,
@@ -356,7 +377,8 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
     }
     let place = from_row(left, usize::from(list_rows));
     let line = draw_fields(form, guide.columns().label, frame, place, 0, &fields, ui) + 1;
-    let help = form.field().map(|field| form.table.help(field)).filter(|help| !help.is_empty()).unwrap_or_default();
+    let help = form.field().map(|field| form.table.help(field)).filter(|help| !help.is_empty());
+    let help = help.or_else(|| list.filter(|list| form.is_focused(*list)).map(list_help)).unwrap_or_default();
     let mut lines = wrapped(help, usize::from(left.width), ui.theme.muted);
     if form.step_id() == "samples" && guide.unnamed > 0 {
         let hidden = count(guide.unnamed as u64, "column");
@@ -383,6 +405,16 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
     }
     draw_below(form, frame, from_row(place, line), lines, ui);
     true
+}
+
+/// Returns the help line of a list.
+fn list_help(list: Field) -> &'static str {
+    match list {
+        INPUTS => "What is read, in this order",
+        PARTS => "Choose the parts that are written",
+        SIZE => "Limit the samples or the bytes of a shard: change the limit, or type a number",
+        _ => "Choose what each column of a row becomes",
+    }
 }
 
 fn draw_columns(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {

@@ -72,9 +72,15 @@ impl Slider {
             false => values.iter().rev().find(|value| **value < now),
         };
         let Some(next) = next.copied() else { return };
+        let text = if self == Self::Count { next.to_string() } else { exact_size(next) };
+        form.type_into(self.option(), &text);
+    }
+
+    /// Returns the option that it sets.
+    pub(super) fn option(self) -> &'static str {
         match self {
-            Self::Count => form.type_into("max-count", &next.to_string()),
-            Self::Size => form.type_into("max-size", &exact_size(next)),
+            Self::Count => "max-count",
+            Self::Size => "max-size",
         }
     }
 

@@ -15,6 +15,7 @@ use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::{erase, WriteShards};
 use gristmill_ops::shard::examples::{Examples, FuturePart, FutureSample, InputExample, NameExample, PartContent};
 use gristmill_ops::shard::{ShardReport, WrittenShard};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::path::PathBuf;
 
 fn sample(key: &str, parts: &[(&str, u64, &str)]) -> FutureSample {
@@ -380,6 +381,12 @@ fn sliders_change_the_size_of_a_shard() {
     assert!(test.shown((100, 28, false)).contains("about 8 shards"), "{}", test.shown((100, 28, false)));
     test.act_in_guide(&[Action::Up, Action::Right, Action::Right]);
     assert_eq!(plan_of(&test.form).division.max_count, 20_000);
+    test.form.focus_on(SIZE);
+    assert!(test.shown((100, 28, false)).contains("Limit the samples or the bytes of a shard"));
+    let digit = KeyEvent::new(KeyCode::Char('7'), KeyModifiers::NONE);
+    test.guide.key(&mut test.form, &digit);
+    assert!(test.form.is_focused(Field::Option("max-count")));
+    assert_eq!(plan_of(&test.form).division.max_count, 7);
     test.form.answer("shards", &Answer::Text("3".to_owned()));
     test.refresh();
     assert!(!test.form.fields().contains(&SIZE), "the number of shards is given");

@@ -87,6 +87,8 @@ const SHARD: &[Binding] = &[
     bar(C::ShardText, A::Random, &["alt-r"]),
     bar(C::ShardInputs, A::AddRow, &["+"]),
     bar(C::ShardInputs, A::DropRow, &["x", "D"]),
+    bar(C::ShardSize, A::Left, &["left"]),
+    bar(C::ShardSize, A::Right, &["right"]),
     key(C::ShardInputs, A::MoveUp, &["K", "alt-up"]),
     key(C::ShardInputs, A::MoveDown, &["J", "alt-down"]),
 ];

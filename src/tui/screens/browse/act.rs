@@ -33,10 +33,7 @@ impl BrowseScreen {
     pub(super) fn handle_input(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(action) if self.prompt.is_some() => self.act_in_prompt(action),
-            Input::Action(action) if self.form.is_some() => {
-                self.act_in_form(action);
-                Vec::new()
-            }
+            Input::Action(action) if self.form.is_some() => self.act_in_form(action),
             Input::Action(action) => self.handle_action(action),
             Input::Key(key) => {
                 self.key(key);
@@ -81,32 +78,38 @@ impl BrowseScreen {
         Vec::new()
     }
 
-    fn act_in_form(&mut self, action: Action) {
+    fn act_in_form(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Close => self.last_form = self.form.take().unwrap_or_default(),
-            Action::Run | Action::Accept => self.apply_form(),
+            Action::Run | Action::Accept => return self.apply_form(),
             action => {
                 if let Some(form) = &mut self.form {
                     form.handle_action(action);
                 }
             }
         }
+        Vec::new()
     }
 
-    fn apply_form(&mut self) {
+    fn apply_form(&mut self) -> Vec<Effect> {
         let mut parts: Vec<Arc<str>> = Vec::new();
         for part in self.state.rows.samples().flat_map(|sample| &sample.parts).take(MAX_PARTS) {
             if !parts.contains(&part.name) {
                 parts.push(Arc::clone(&part.name));
             }
         }
-        let Some(filter) = self.form.as_mut().and_then(|form| form.filter(&parts)) else { return };
+        let Some(filter) = self.form.as_mut().and_then(|form| form.filter(&parts)) else { return Vec::new() };
         self.last_form = self.form.take().unwrap_or_default();
         if filter.is_empty() {
-            return self.end_filter();
+            self.end_filter();
+            return Vec::new();
         }
+        let is_unseen = |name: &&String| !parts.is_empty() && parts.iter().all(|part| **part != ***name);
+        let unseen = filter.has.iter().chain(&filter.lacks).find(is_unseen);
+        let warning = unseen.map(|name| toast(Level::Warn, format!("no sample in view has a part {name}")));
         self.active_filter = Some(ActiveFilter { filter, is_over: false, failure: None });
         self.apply_filter();
+        warning.unwrap_or_default()
     }
 
     fn open_form(&mut self) {

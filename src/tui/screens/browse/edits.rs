@@ -62,13 +62,18 @@ impl BrowseScreen {
         vec![Effect::Push(Box::new(ProblemScreen::new(feed, chosen, crumbs, self.state.at.unwrap_or_default())))]
     }
 
-    /// Merges the problems found by the scan into the list of known problems.
-    pub(super) fn know_problems(&mut self) {
-        let Some(known) = self.catalog().map(|catalog| catalog.problems()) else { return };
-        if !self.merged.as_ref().is_some_and(|merged| Arc::ptr_eq(merged, &known)) {
+    /// Merges the problems that the scan has found. Returns whether there were new ones.
+    pub(super) fn know_problems(&mut self) -> bool {
+        let Some(known) = self.catalog().map(|catalog| catalog.problems()) else { return false };
+        if known.is_empty() && known.others().is_empty() {
+            return false;
+        }
+        let is_new = !self.merged.as_ref().is_some_and(|merged| Arc::ptr_eq(merged, &known));
+        if is_new {
             Arc::make_mut(&mut self.problems).merge(&known);
             self.merged = Some(known);
         }
+        is_new
     }
 
     fn to_feed(&self) -> ProblemFeed {

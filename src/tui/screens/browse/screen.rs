@@ -16,7 +16,7 @@ use crate::tui::graphics::graphics_of;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::mounter::Mounter;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
-use crate::tui::screens::problems::ProblemFeed;
+use crate::tui::screens::problems::{count_known, ProblemFeed};
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::preview::{EncodedPicture, PictureRequest, Pixels};
@@ -409,6 +409,7 @@ impl BrowseScreen {
             );
             effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
         }
+        changed |= self.know_problems();
         self.feed_list();
         self.request_data();
         changed
@@ -524,6 +525,8 @@ impl Screen for BrowseScreen {
                 },
             );
         }
+        let problems = count_known(&self.problems, groups);
+        words.extend((problems > 0).then(|| count(problems, "problem")));
         words.extend(self.edit_words(&self.write_key));
         Some(words.join("  "))
     }

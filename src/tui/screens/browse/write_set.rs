@@ -140,6 +140,9 @@ impl BrowseScreen {
     pub(super) fn write_set(&mut self) -> Vec<Effect> {
         let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
         let kind = catalog.kind();
+        if self.active_filter.as_ref().is_some_and(|filter| filter.is_over) && self.state.list.len == 0 {
+            return info_toast("the filter leaves no sample that could be written");
+        }
         let mut plan = form::shards_of(&self.path);
         if kind.is_tokens() {
             return info_toast("packed tokens are not samples with parts");

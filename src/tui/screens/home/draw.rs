@@ -117,7 +117,8 @@ impl Home {
         };
         let plain = seen.state == PreparationState::None;
         let kind = Cell::new(seen.title(), if plain { ui.theme.muted } else { ui.theme.accent });
-        let only_texts = seen.kind.has_loose_files() && seen.media == 0 && seen.texts > 0;
+        let is_of_texts = seen.kind.has_loose_files() || seen.kind.table().is_some();
+        let only_texts = is_of_texts && seen.media == 0 && seen.texts > 0;
         let is_packed = seen.kind.is_tokens() && seen.files > 0;
         let holds_something = seen.shards > 0 || seen.media > 0 || only_texts || is_packed;
         let amount = match (holds_something, entry.is_folder) {

@@ -12,7 +12,7 @@ mod table;
 mod view;
 
 pub use editor::ProblemEditor;
-pub use rows::{DatasetProblems, ExcludeTarget, OpenTarget, ProblemRows, ProblemTarget};
+pub use rows::{count_known, DatasetProblems, ExcludeTarget, OpenTarget, ProblemRows, ProblemTarget};
 pub use screen::{ProblemFeed, ProblemScreen};
 pub use table::ProblemTable;
 

@@ -3,7 +3,7 @@
 use gristmill_core::{Problem, ProblemKind, Severity, Subject};
 use gristmill_ops::engine::browse::{Groups, ProblemList, SampleAt};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -58,6 +58,8 @@ pub struct DatasetProblems {
     list: Arc<ProblemList>,
     order: Vec<SampleAt>,
     groups: Arc<Groups>,
+    /// Shards, files or folders that could not be read, and that no other problem names.
+    unread: Vec<Arc<Problem>>,
 }
 
 /// The rows of a list of problems.
@@ -92,11 +94,13 @@ impl DatasetProblems {
     /// Creates the rows for the problems of a data set with these groups.
     pub fn new(list: Arc<ProblemList>, groups: Arc<Groups>) -> Self {
         let order = list.iter().map(|(at, _)| at).collect();
-        Self { list, order, groups }
+        let unread = unread_groups(&list, &groups).collect();
+        Self { list, order, groups, unread }
     }
 
     fn other(&self, row: usize) -> Option<&Arc<Problem>> {
-        self.list.others().get(row.checked_sub(self.order.len())?)
+        let row = row.checked_sub(self.order.len())?;
+        self.list.others().get(row).or_else(|| self.unread.get(row.checked_sub(self.list.others().len())?))
     }
 
     fn problem(&self, row: usize) -> Option<Problem> {
@@ -138,12 +142,26 @@ impl DatasetProblems {
     }
 }
 
+/// Returns the problem of each group that could not be read, and that no other problem names.
+fn unread_groups<'g>(list: &'g ProblemList, groups: &'g Groups) -> impl Iterator<Item = Arc<Problem>> + 'g {
+    let failed = groups.groups.iter().filter_map(|group| Some((&group.name, group.failure.as_ref()?)));
+    let named: HashSet<&str> = list.others().iter().filter_map(|problem| problem.subject.shard.as_deref()).collect();
+    failed.filter(move |(name, _)| !named.contains(&***name)).map(|(name, why)| {
+        Arc::new(Problem::problem(ProblemKind::Unreadable, Subject::shard(&**name), why.to_string()))
+    })
+}
+
+/// Returns the number of problems that are known of a data set.
+pub fn count_known(list: &ProblemList, groups: &Groups) -> u64 {
+    (list.len() + list.others().len() + unread_groups(list, groups).count()) as u64
+}
+
 impl ProblemRows {
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Reported(rows) => rows.problems.len(),
-            Self::Known(rows) => rows.order.len() + rows.list.others().len(),
+            Self::Known(rows) => rows.order.len() + rows.list.others().len() + rows.unread.len(),
         }
     }
 

@@ -5,6 +5,7 @@ use super::long::{LongLine, LongLineBytes, Spool};
 use super::record::{field_kind, Body, Kind, Record, SkippedLine, HALF};
 use super::MAX_NESTED_BYTES;
 use crate::source::documents::{Damage, Position, TextFile, UnpackedReader, BYTE_ORDER_MARK};
+use crate::source::jsonl::Utf8Checker;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_pycompat::json_fields::Fields;
 use gristmill_pycompat::json_walk::Kind as JsonKind;
@@ -294,47 +295,20 @@ fn line_kind<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
 #[derive(Default)]
 struct LongReading {
     line_kind: LineChecker,
-    /// Bytes of a character that continues in the next piece.
-    truncated_character: Vec<u8>,
-    read_bytes: u64,
-    not_utf8: Option<u64>,
+    encoding: Utf8Checker,
+    is_begun: bool,
     has_mark: bool,
     has_content: bool,
 }
 
 impl LongReading {
     fn push_piece(&mut self, piece: &[u8], fields: &mut Fields) {
-        if self.read_bytes == 0 {
+        if !std::mem::replace(&mut self.is_begun, true) {
             self.has_mark = piece.starts_with(b"\xef\xbb\xbf");
         }
         self.has_content |= piece.iter().any(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
-        self.utf8(piece);
-        self.read_bytes += piece.len() as u64;
+        self.encoding.push(piece);
         self.line_kind.push(piece, fields);
-    }
-
-    fn utf8(&mut self, mut piece: &[u8]) {
-        while !self.truncated_character.is_empty() && self.not_utf8.is_none() {
-            let Some((first, rest)) = piece.split_first() else { return };
-            self.truncated_character.push(*first);
-            piece = rest;
-            match std::str::from_utf8(&self.truncated_character) {
-                Ok(_) => self.truncated_character.clear(),
-                Err(error) if error.error_len().is_some() => self.not_utf8 = Some(self.read_bytes),
-                Err(_) => {}
-            }
-        }
-        if self.not_utf8.is_some() || simdutf8::basic::from_utf8(piece).is_ok() {
-            return;
-        }
-        if let Err(error) = std::str::from_utf8(piece) {
-            match error.error_len() {
-                None => {
-                    self.truncated_character.extend_from_slice(piece.get(error.valid_up_to()..).unwrap_or_default())
-                }
-                Some(_) => self.not_utf8 = Some(self.read_bytes + error.valid_up_to() as u64),
-            }
-        }
     }
 
     fn verdict(&mut self, fields: &mut Fields) -> Kind {
@@ -342,7 +316,7 @@ impl LongReading {
         if !self.has_content {
             return Kind::Blank;
         }
-        if let Some(at) = self.not_utf8.or((!self.truncated_character.is_empty()).then_some(self.read_bytes)) {
+        if let Some(at) = self.encoding.invalid_at() {
             return invalid(at, NOT_UTF8);
         }
         if self.has_mark {

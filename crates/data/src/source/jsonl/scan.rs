@@ -1,5 +1,6 @@
 //! Scans one range of a file for the starts of its lines and for lines that the loader refuses.
 
+use super::utf8::{continuation_bytes, Utf8Checker};
 use super::{is_white, Unit};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::read::ReadFile;
@@ -9,6 +10,8 @@ use memchr::memchr_iter;
 pub const MAX_UNIT_BYTES: u64 = 1 << 30;
 /// Size of one read in bytes, which fits into the cache of one core.
 const READ_BYTES: usize = 256 << 10;
+/// Maximum bytes of a character in UTF-8.
+const CHARACTER_BYTES: usize = 4;
 /// Maximum number of bad lines whose location is stored for a range; further ones are only counted.
 const MAX_KEPT_PROBLEMS: usize = gristmill_core::handles::MAX_LISTED_PROBLEMS;
 
@@ -82,6 +85,8 @@ pub struct UnitLines {
     pub tail_start: u64,
     /// Ends of the last line as far as it is in the range.
     pub tail: Option<LineEnds>,
+    /// Whether the range may have bytes that are not UTF-8; if it has some, it is true.
+    pub is_not_utf8: bool,
 }
 
 impl UnitLines {
@@ -151,7 +156,7 @@ pub fn scan_unit(
         buffer.resize(READ_BYTES, 0);
     }
     let mut lines = UnitLines { base: unit.start, tail_start: unit.start, ..UnitLines::default() };
-    let mut at = unit.start;
+    let (mut at, mut encoding) = (unit.start, Utf8Checker::default());
     while at < unit.end {
         cancel.check()?;
         let wanted = usize::try_from(unit.end - at).unwrap_or(usize::MAX).min(buffer.len());
@@ -160,10 +165,20 @@ pub fn scan_unit(
         if count == 0 {
             return Err(changed(file));
         }
-        lines.chunk(at, space.get(..count).unwrap_or_default());
+        let piece = space.get(..count).unwrap_or_default();
+        lines.chunk(at, piece);
+        // A character belongs to the range in which it begins.
+        let skipped = if at == unit.start && at > 0 { continuation_bytes(piece, CHARACTER_BYTES - 1) } else { 0 };
+        encoding.push(piece.get(skipped..).unwrap_or_default());
         at += count as u64;
         done(count as u64);
     }
+    let mut next = [0; CHARACTER_BYTES];
+    if at < file.len() {
+        file.read_at_directly(&mut next, at).map_err(|error| Failure::io("reading the lines", file.path(), &error))?;
+    }
+    encoding.push(next.get(..continuation_bytes(&next, CHARACTER_BYTES)).unwrap_or_default());
+    lines.is_not_utf8 = encoding.invalid_at().is_some();
     Ok(lines.finish())
 }
 

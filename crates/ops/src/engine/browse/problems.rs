@@ -142,8 +142,8 @@ impl ProblemList {
                 }
             }
         }
-        // These problems have a single source, the report, so they are copied only once.
-        if self.others.is_empty() {
+        // These have one source, which adds to them.
+        if self.others.len() < other.others.len() {
             self.others.clone_from(&other.others);
         }
         self.is_cut |= other.is_cut;

@@ -8,15 +8,17 @@ use super::{
     headers, Background, BrowseSample, Catalog, Groups, OpenedCatalog, SampleAt, VisitFields, VisitedSample, Visitor,
 };
 use gristmill_core::{
-    Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
-    Severity, Shard, Subject,
+    Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemKind, ProblemSink, Progress,
+    SampleRow, Severity, Shard, Subject,
 };
 use gristmill_data::source::discover::discover;
 use gristmill_data::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
 use gristmill_storage::location::is_remote;
+use std::collections::hash_map::{Entry, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Samples added at a time, and the time after which fewer are added, because samples of a store arrive slowly.
 const SAMPLES_PER_BATCH: usize = 256;
@@ -27,6 +29,8 @@ const MAX_SCANS: usize = 2;
 const MAX_STORE_SCANS: usize = 8;
 /// Size of the first shards in a store that are scanned although none is viewed, in bytes.
 const MAX_STORE_BYTES: u64 = 256 << 20;
+/// The most keys that are compared, in some 40 MB.
+const MAX_COMPARED_KEYS: usize = 1 << 20;
 /// Limit of recorded problems of one shard.
 const MAX_KEPT_PROBLEMS: usize = 1_000;
 
@@ -39,6 +43,7 @@ pub(crate) fn open(root: &Path, named: Option<Vec<Shard>>) -> Outcome<OpenedCata
         state: GroupsState::default(),
         turns: ScanQueue::default(),
         problems: Mutex::default(),
+        keys: Mutex::default(),
     });
     let finder = Arc::clone(&shared);
     let mut background: Vec<Background> = vec![Box::new(move |cancel| {
@@ -71,6 +76,14 @@ struct ShardIndex {
     state: GroupsState,
     turns: ScanQueue,
     problems: Mutex<Arc<ProblemList>>,
+    keys: Mutex<HashMap<u64, FirstSample>>,
+}
+
+/// The first sample of a key.
+struct FirstSample {
+    at: SampleAt,
+    /// A bit for the name of each of its parts. Samples whose bits differ have no part in common.
+    parts: u64,
 }
 
 struct RawShard {
@@ -140,7 +153,8 @@ impl ShardIndex {
         let progress = Progress::default();
         let handles = Handles { progress: &progress, cancel, problems: findings };
         let batch = Vec::with_capacity(SAMPLES_PER_BATCH);
-        let mut sink = OffsetSink { shard, group, state: &self.state, batch, flushed: Instant::now() };
+        let flushed = Instant::now();
+        let mut sink = OffsetSink { shard, group, index: self, findings, parts: 0, batch, flushed };
         let scanned = scan_shard(&shard.shard, &mut sink, &handles);
         sink.flush();
         shard.offsets().shrink();
@@ -184,13 +198,23 @@ impl ShardIndex {
 #[derive(Default)]
 struct ShardFindings(Mutex<Vec<(u64, SampleProblem)>>);
 
+impl ShardFindings {
+    fn lock(&self) -> MutexGuard<'_, Vec<(u64, SampleProblem)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, offset: u64, problem: SampleProblem) {
+        let mut kept = self.lock();
+        if kept.len() < MAX_KEPT_PROBLEMS {
+            kept.push((offset, problem));
+        }
+    }
+}
+
 impl ProblemSink for ShardFindings {
     fn report(&self, problem: Problem) -> Outcome<()> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(offset), true) =
-            (problem.subject.byte_offset, problem.severity > Severity::Note && kept.len() < MAX_KEPT_PROBLEMS)
-        {
-            kept.push((offset, SampleProblem::new(problem.kind, problem.message)));
+        if let (Some(offset), true) = (problem.subject.byte_offset, problem.severity > Severity::Note) {
+            self.keep(offset, SampleProblem::new(problem.kind, problem.message));
         }
         Ok(())
     }
@@ -200,7 +224,10 @@ impl ProblemSink for ShardFindings {
 struct OffsetSink<'a> {
     shard: &'a RawShard,
     group: u32,
-    state: &'a GroupsState,
+    index: &'a ShardIndex,
+    findings: &'a ShardFindings,
+    /// The bits of the parts of the sample that is being read.
+    parts: u64,
     batch: Vec<(u64, u64)>,
     flushed: Instant,
 }
@@ -220,20 +247,53 @@ impl OffsetSink<'_> {
         }
         let len = offsets.len();
         drop(offsets);
-        self.state.grow(self.group, len);
+        self.index.state.grow(self.group, len);
         self.flushed = Instant::now();
+    }
+
+    /// Reports a sample whose key an earlier one has.
+    fn compare_key(&self, row: SampleRow<'_>, parts: u64) {
+        let at = SampleAt { group: self.group, index: row.sample_index };
+        let mut keys = self.index.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = keys.len() >= MAX_COMPARED_KEYS;
+        let (first, is_copy) = match keys.entry(xxh3_64(row.key.as_bytes())) {
+            Entry::Vacant(entry) => {
+                if !is_full {
+                    entry.insert(FirstSample { at, parts });
+                }
+                return;
+            }
+            Entry::Occupied(entry) => (entry.get().at, entry.get().parts & parts != 0),
+        };
+        drop(keys);
+        let shard = self.index.shard(first.group).map_or("", |shard| shard.shard.name.as_str());
+        let number = first.index + 1;
+        let (kind, why) = match is_copy {
+            true => (ProblemKind::DuplicateKey, format!("the key is also in {shard}, sample {number}")),
+            false => {
+                (ProblemKind::ScatteredSample, format!("other parts of the sample are in {shard}, sample {number}"))
+            }
+        };
+        self.findings.keep(row.byte_offset, SampleProblem::new(kind, why));
     }
 }
 
 impl ScanSink for OffsetSink<'_> {
-    fn part(&mut self, _row: PartRow<'_>) -> Outcome<()> {
+    fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
+        self.parts |= 1 << (xxh3_64(row.part_name.as_bytes()) % 64);
         Ok(())
     }
     fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        let parts = std::mem::take(&mut self.parts);
+        self.compare_key(row, parts);
+        for (_, known) in self.findings.lock().iter_mut().rev().take_while(|(at, _)| *at >= row.byte_offset) {
+            known.key.get_or_insert_with(|| Arc::from(row.key));
+        }
         self.add(row.byte_offset, row.byte_size);
         Ok(())
     }
     fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()> {
+        self.parts = 0;
         self.add(row.byte_offset, row.byte_size);
         Ok(())
     }

@@ -155,7 +155,9 @@ fn not_prepared(root: &Path, interrupted: bool) -> Failure {
         Ok(kind) if kind.has_loose_files() => {
             "no tar shard is in it; gristmill prepare-media PATH describes loose media"
         }
-        _ => "gristmill prepare PATH",
+        _ => {
+            "gristmill facts PATH reads its shards; gristmill prepare prepares it, and shows with --dry-run what it would write"
+        }
     };
     let hint = hint_for(root, hint);
     Failure::data("looking at the data set", "it is not prepared: .nv-meta/.info.json is missing")

@@ -2,11 +2,11 @@
 
 use super::CheckCounts;
 use crate::engine::index;
-use crate::engine::plan::{cut_names, same_keys, unusable_samples};
+use crate::engine::plan::{cut_names, key_refusals};
 use gristmill_core::facts::add_parts;
 use gristmill_core::{
-    DatasetFacts, DatasetKind, Handles, Outcome, PartFacts, PreparePlan, Problem, Severity, ShardFacts, ShardId,
-    ShardState,
+    DatasetFacts, DatasetKind, Handles, Outcome, PartFacts, PreparePlan, Problem, ProblemKind, Severity, ShardFacts,
+    ShardId, ShardState,
 };
 use gristmill_data::source::discover::named_shards;
 use gristmill_storage::fs::Fs;
@@ -65,8 +65,12 @@ pub fn single_shard_info(
     let groups = index::same_keys(fs, &spools, scratch, handles.cancel)?;
     (facts.same_keys, facts.scattered) = (groups.same, groups.scattered);
     let plan = PreparePlan::new("");
-    let repeated = || same_keys(&plan, &facts).map(|problem| problem.with_hint(repeats_hint(shards.len())));
-    let keys = unusable_samples(&plan, &facts).or_else(repeated);
+    let mut keys = key_refusals(&plan, &facts);
+    if let [problem] = keys.as_mut_slice() {
+        if problem.kind == ProblemKind::DuplicateKey {
+            problem.hint = Some(repeats_hint(shards.len()).to_owned());
+        }
+    }
     for problem in keys.into_iter().chain(cut_names(&facts.root, &facts.parts)) {
         let severity = problem.severity.min(Severity::Problem);
         handles.problems.report(Problem { severity, ..problem })?;

@@ -89,7 +89,7 @@ impl KeySpools {
         let mut spools = self.spools.lock().unwrap_or_else(PoisonError::into_inner);
         spools.sort_by_key(|(number, _)| *number);
         let shards: Vec<(u32, &SpooledShard)> = spools.iter().map(|(number, spool)| (*number, spool)).collect();
-        let groups = index::scattered_samples(&RealFs, &shards, self.scratch.path(), handles.cancel)?;
+        let groups = index::scattered_samples(&RealFs, &shards, self.scratch.path(), handles.cancel)?.scattered;
         let Some(DuplicateKeys { shards, key, .. }) = groups.first() else { return Ok(()) };
         let name = |at: usize| {
             let number = shards.get(at).copied().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Keys shared by several samples of scanned shards, found without tables, and which of these samples are pieces of one sample.
 
 use super::duplicates::RowSet;
-use super::scattered::{each_scattered, have_common_part, MAX_PLACES};
+use super::scattered::{each_repeated, have_common_part, MAX_PLACES};
 use super::spool::SpooledShard;
 use super::BuildOptions;
 use gristmill_core::{Cancel, DuplicateKeys, Outcome};
@@ -16,7 +16,7 @@ const MAX_GROUPS: usize = 10_000;
 /// Keys shared by several samples, grouped by the shards of these samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyGroups {
-    /// All keys shared by several samples.
+    /// Those whose samples are copies, or cannot be distinguished from copies.
     pub same: Vec<DuplicateKeys>,
     /// Keys whose samples are pieces of one sample: a later one has no part in common with the previous ones.
     pub scattered: Vec<DuplicateKeys>,
@@ -69,22 +69,25 @@ pub fn same_keys(fs: &dyn Fs, shards: &[(u32, &SpooledShard)], scratch: &Path, c
     remove_temporary(fs, &sources)?;
     let mut scattered = Groups::default();
     if !same.0.is_empty() && !have_common_part(shards) {
-        each_scattered(&around, shards, &firsts, &doubled, |key, rows| scattered.add(key, rows, number))?;
+        same = Groups::default();
+        each_repeated(&around, shards, &firsts, &doubled, |key, rows, is_scattered| {
+            if is_scattered { &mut scattered } else { &mut same }.add(key, rows, number);
+        })?;
     }
     Ok(KeyGroups { same: same.finish(), scattered: scattered.finish() })
 }
 
-/// Like [`same_keys`], for callers that only need samples in several pieces.
+/// Like [`same_keys`], for callers that need the duplicate keys only if samples are in several pieces.
 pub fn scattered_samples(
     fs: &dyn Fs,
     shards: &[(u32, &SpooledShard)],
     scratch: &Path,
     cancel: &Cancel,
-) -> Outcome<Vec<DuplicateKeys>> {
-    if have_common_part(shards) {
-        return Ok(Vec::new());
+) -> Outcome<KeyGroups> {
+    match have_common_part(shards) {
+        true => Ok(KeyGroups::default()),
+        false => same_keys(fs, shards, scratch, cancel),
     }
-    Ok(same_keys(fs, shards, scratch, cancel)?.scattered)
 }
 
 /// Keys grouped by the shards of their samples.

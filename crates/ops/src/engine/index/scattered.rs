@@ -32,15 +32,15 @@ pub(super) fn have_common_part(shards: &[(u32, &SpooledShard)]) -> bool {
     !common.is_empty()
 }
 
-/// Iterates over the keys of the `doubled` rows in order, and passes the rows of each key whose samples are pieces of one sample to `take`.
+/// Iterates over the keys of the `doubled` rows in order, and passes to `take` the rows of each, and whether its samples are pieces of one.
 ///
-/// `firsts` contains the row number of the first sample of each shard. Memory does not grow with the number of rows.
-pub(super) fn each_scattered(
+/// `firsts` are the row numbers of the first sample of each shard. Memory does not grow with the number of rows.
+pub(super) fn each_repeated(
     around: &SortContext<'_>,
     shards: &[(u32, &SpooledShard)],
     firsts: &[u64],
     doubled: &RowSet,
-    mut take: impl FnMut(&[u8], &[u64]),
+    mut take: impl FnMut(&[u8], &[u64], bool),
 ) -> Outcome<()> {
     let mut names = PartNames { sorter: Sorter::new(around.sort_memory), file: None };
     for ((_, spool), first) in shards.iter().zip(firsts) {
@@ -166,11 +166,9 @@ impl ScatteredSamples {
         self.parts.clear();
     }
 
-    fn end_key(&mut self, take: &mut impl FnMut(&[u8], &[u64])) {
+    fn end_key(&mut self, take: &mut impl FnMut(&[u8], &[u64], bool)) {
         self.end_row();
-        if self.is_scattered {
-            take(&self.key, &self.rows);
-        }
+        take(&self.key, &self.rows, self.is_scattered);
         *self = Self::default();
     }
 }

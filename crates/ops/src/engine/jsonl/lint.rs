@@ -1,5 +1,7 @@
 //! Parses every line of a file, range by range.
 
+use super::messages::leave_out_hint;
+use super::LineCounts;
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::source::jsonl::{each_line, Checker, Issue, Line, LineEnds, Unit, MAX_LINE_BYTES};
@@ -50,6 +52,24 @@ pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, 
     }
     handles.progress.add(0, unit.end - beat);
     Ok(parsed)
+}
+
+/// Reports the lines of a file that was scanned that are not UTF-8: they are in the index, and the loader fails on them.
+pub fn report_not_utf8(file: &ReadFile, counts: &LineCounts, handles: &Handles<'_>) -> Outcome<()> {
+    if !counts.is_not_utf8 {
+        return Ok(());
+    }
+    let all = Unit { start: 0, end: file.len() };
+    each_line(file, all, MAX_LINE_BYTES, &Mutex::new(()), handles.cancel, |line| {
+        let is_object = LineEnds::of(line.start, line.bytes).is_some_and(|ends| ends.is_object());
+        if let Some(error) = std::str::from_utf8(line.bytes).err().filter(|_| is_object) {
+            let at = error.valid_up_to();
+            let place = Subject::path(file.path()).line(line.number + 1).at(line.start + at as u64);
+            let found = problem(place, line, at, Issue::NotUtf8);
+            handles.problems.report(found.with_hint(leave_out_hint(file.path())))?;
+        }
+        Ok(true)
+    })
 }
 
 /// Whether a line begins exactly at the start of the range.

@@ -22,6 +22,8 @@ pub struct LineCounts {
     pub bad: Vec<BadLine>,
     /// Number of all lines that are neither samples nor blank.
     pub bad_count: u64,
+    /// Whether a range may have bytes that are not UTF-8.
+    pub is_not_utf8: bool,
 }
 
 /// Joins ranges in order and passes the bytes of the index to `sink`, in pieces.
@@ -43,6 +45,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> LineMerge<S> {
 
     /// Appends the next range.
     pub fn append_unit(&mut self, unit: &UnitLines) -> Outcome<()> {
+        self.counts.is_not_utf8 |= unit.is_not_utf8;
         self.ends = LineEnds::join(self.ends, unit.head);
         if unit.line_ends == 0 {
             return Ok(());

@@ -46,12 +46,8 @@ pub fn refusal(file: &ReadFile, counts: &LineCounts) -> Option<Failure> {
         let are = agree(counts.bad_count, "is not a JSON object", "are not JSON objects");
         let why = format!("{} of {lines} {are}; nothing was written", grouped(counts.bad_count));
         let subject = Subject::path(path).line(first.line + 1).at(first.start);
-        let quoted = shell_quote(&path.to_string_lossy());
-        let hint = format!(
-            "the loader fails on such lines: correct them, or leave them out: gristmill prepare {quoted} --skip-bad-lines \
-             indexes a copy without them, NAME.clean.jsonl"
-        );
-        return Some(Failure::data("indexing the lines", why).on(subject).with_hint(hint));
+        let failure = Failure::data("indexing the lines", why).on(subject).of_kind(ProblemKind::BadLine);
+        return Some(failure.with_hint(leave_out_hint(path)));
     }
     (counts.samples == 0).then(|| {
         let why =
@@ -60,6 +56,14 @@ pub fn refusal(file: &ReadFile, counts: &LineCounts) -> Option<Failure> {
             .on(Subject::path(path))
             .with_hint("write one JSON object a line into it, or leave the file out")
     })
+}
+
+pub(super) fn leave_out_hint(path: &Path) -> String {
+    let quoted = shell_quote(&path.to_string_lossy());
+    format!(
+        "the loader fails on such lines: correct them, or leave them out: gristmill prepare {quoted} --skip-bad-lines \
+         indexes a copy without them, NAME.clean.jsonl"
+    )
 }
 
 /// Returns the problem of a file whose beginning shows that it has no lines to index; `None` for text.

@@ -14,7 +14,7 @@ pub use clean::{clean_lines, has_bad_line, CleanLines};
 pub use compare::IndexCompare;
 pub use facts::{facts_of, JsonlFacts, KeyFacts, RecordFacts};
 pub use lengths::Lengths;
-pub use lint::lint_unit;
+pub use lint::{lint_unit, report_not_utf8};
 pub use merge::{LineCounts, LineMerge};
 pub use messages::{bad_line, blank_lines, cr_only, open, refusal, refused_start, report_bad};
 

@@ -91,7 +91,7 @@ fn member_at(library: &mut MemberCache, path: &Path) -> Option<FoundMember> {
             let names = library.split_names(&set);
             let splits = names.into_iter().filter_map(|name| {
                 let view = library.split(&set, None, &name).ok()?;
-                Some((name, share::without_excluded(&set, &view, 0, view.declared())))
+                Some((name, share::without_excluded(&share::excluded_positions(&set, &view), 0, view.declared())))
             });
             let splits: Vec<(String, u64)> = splits.collect();
             let is_crude = library.is_crude(&set, None).unwrap_or(false);
@@ -151,7 +151,8 @@ pub fn facts_of_plan(plan: &MixPlan, handles: Handles<'_>) -> Outcome<MixFacts> 
     let text = render(plan)?;
     let data = metadataset::read(&text);
     let path = lexically(Path::new(&plan.output)).unwrap_or_else(|| PathBuf::from(&plan.output));
-    let mut facts = super::check_file(MixFile { path, shown: plan.output.clone(), data }, handles)?;
+    let file = MixFile { path, shown: plan.output.clone(), data, is_written: false };
+    let mut facts = super::check_file(file, handles)?;
     facts.problems.extend(jsonl_note(plan));
     Ok(facts)
 }

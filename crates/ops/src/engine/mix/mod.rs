@@ -223,7 +223,7 @@ fn report_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
 /// Returns a file with only the paths that are needed to name it in a message.
 fn file_of(plan: &JoinPlan, outermost: &MixFile) -> MixFile {
     let shown = if plan.file == outermost.path { outermost.shown.clone() } else { plan.shown.clone() };
-    MixFile { path: plan.file.clone(), shown, data: Err(Vec::new()) }
+    MixFile { path: plan.file.clone(), shown, data: Err(Vec::new()), is_written: outermost.is_written }
 }
 
 /// Returns the line and the column of a problem in a file, for front ends that show the text.

@@ -22,8 +22,8 @@ pub(super) struct Usage {
     pub(super) split: usize,
     /// The path as written. Raw.
     pub(super) label: String,
-    /// File and line of the member. Raw.
-    pub(super) place: String,
+    /// File and line, of a file that is written. Raw.
+    pub(super) place: Option<String>,
     pub(super) is_jsonl: bool,
     /// Samples that the member reads, as ranges of positions in the data set.
     ranges: Vec<(u64, u64)>,
@@ -47,8 +47,14 @@ pub(super) struct Overlap {
 }
 
 impl MemberUses {
-    /// Adds a member that reads the samples from `start` to `end` of a split of a WebDataset.
-    pub(super) fn add_web(&mut self, usage: Usage, set: &WebSet, view: &SplitView, start: u64, end: u64) {
+    /// Adds a member that reads the samples from `start` to `end` of a split of a WebDataset, without those at `excluded` positions.
+    pub(super) fn add_web(
+        &mut self,
+        usage: Usage,
+        (set, view): (&WebSet, &SplitView),
+        excluded: &[u64],
+        (start, end): (u64, u64),
+    ) {
         let mut begins = Vec::with_capacity(set.info.shard_counts.len());
         let mut total = 0u64;
         for (_, samples) in &set.info.shard_counts {
@@ -57,10 +63,15 @@ impl MemberUses {
         }
         let (mut ranges, mut at): (Vec<(u64, u64)>, u64) = (Vec::new(), 0);
         for (shard, samples, _) in view.shards.iter().filter(|(_, _, is_excluded)| !is_excluded) {
-            let (from, to) = (at.max(start), at.saturating_add(*samples).min(end));
+            let (mut from, to) = (at.max(start), at.saturating_add(*samples).min(end));
             let begin = begins.get(*shard as usize).copied().unwrap_or(0);
-            if from < to {
-                ranges.push((begin + (from - at), begin + (to - at)));
+            let first_excluded = excluded.partition_point(|position| *position < from);
+            let is_in_shard = |position: &&u64| **position < to;
+            for gap in excluded.iter().skip(first_excluded).take_while(is_in_shard).chain([&to]) {
+                if from < *gap {
+                    ranges.push((begin + (from - at), begin + (gap - at)));
+                }
+                from = from.max(gap.saturating_add(1));
             }
             at = at.saturating_add(*samples);
         }
@@ -156,11 +167,11 @@ impl MemberUses {
                 false => " in ranges that overlap",
             };
             let message = format!(
-                "{name} contains '{}' {} times{ranges}, together {} % of its samples ({})",
+                "{name} contains '{}' {} times{ranges}, together {} % of its samples{}",
                 first.label,
                 usages.len(),
                 percent(share),
-                list(usages.iter().map(|usage| usage.place.clone())),
+                places(usages.iter().filter_map(|usage| usage.place.clone())),
             );
             let hint = "the loader may return the same samples at the same time: name it once with the sum of the \
                         weights, or give each member a range of its own with 'subset'";
@@ -181,14 +192,19 @@ impl MemberUses {
             true => "keep it in one split, or give it ranges that do not overlap with 'subset'",
             false => "use another split of it with 'split_part', or ranges that do not overlap with 'subset'",
         };
-        let message =
-            format!("{} share {} of '{}' ({}){why}", list(names), count(sweep.shared, noun), first.label, first.place);
+        let message = format!(
+            "{} share {} of '{}'{}{why}",
+            list(names),
+            count(sweep.shared, noun),
+            first.label,
+            places(first.place.clone().into_iter())
+        );
         Some(Overlap { split, message, hint, is_over_splits: true })
     }
 }
 
 impl Usage {
-    pub(super) fn new(identity: PathBuf, split: usize, label: &str, place: String, is_jsonl: bool) -> Self {
+    pub(super) fn new(identity: PathBuf, split: usize, label: &str, place: Option<String>, is_jsonl: bool) -> Self {
         Self { identity, split, label: label.to_owned(), place, is_jsonl, ranges: Vec::new() }
     }
 }
@@ -218,6 +234,14 @@ fn shares_of_leaves(node: &MixNode, shares: &mut Vec<f64>) {
         MixNodeKind::WebDataset | MixNodeKind::Jsonl => shares.push(node.share),
         MixNodeKind::Join => {}
         _ => node.children.iter().for_each(|child| shares_of_leaves(child, shares)),
+    }
+}
+
+/// Formats places in parentheses; nothing if there are none.
+fn places(places: impl Iterator<Item = String>) -> String {
+    match list(places) {
+        places if places.is_empty() => places,
+        places => format!(" ({places})"),
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn resolve(folder: &Path, text: &str) -> Result<PathTarget, String> {
 pub(super) fn lexically(path: &Path) -> Option<PathBuf> {
     let (root, below) = match RemoteUrl::parse(path) {
         Some(url) => (RemoteUrl { key: "", ..url }.to_path(), PathBuf::from(url.key)),
-        None => (PathBuf::from("/"), files::absolute(path).ok()?),
+        None => (PathBuf::from("/"), files::absolute(".").ok()?.join(path)),
     };
     let mut plain = root.clone();
     for component in below.components() {

@@ -64,6 +64,8 @@ pub(super) struct MixFile {
     /// The path as given by the user or in another file, for messages.
     pub(super) shown: String,
     pub(super) data: Result<Metadataset, Vec<Mistake>>,
+    /// Whether it is on disk, so that lines of it can be looked up.
+    pub(super) is_written: bool,
 }
 
 impl MixFile {
@@ -229,7 +231,7 @@ pub(super) fn read_file(path: &Path, shown: &str) -> Outcome<MixFile> {
         Err(error) => Err(vec![not_text(&error)]),
     };
     let absolute = super::paths::lexically(path).unwrap_or_else(|| path.to_owned());
-    Ok(MixFile { path: absolute, shown: shown.to_owned(), data })
+    Ok(MixFile { path: absolute, shown: shown.to_owned(), data, is_written: true })
 }
 
 fn not_text(error: &std::string::FromUtf8Error) -> Mistake {

@@ -9,10 +9,16 @@ use std::collections::HashMap;
 /// Maximum number of excluded samples that are looked up individually; if there are more, all are assumed to exist.
 const MAX_LOOKUPS: usize = 100_000;
 
-/// Returns the number of samples from `start` to `end`, in the loader's numbering, without excluded ones.
-pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: u64) -> u64 {
-    if view.excluded.is_empty() || start >= end {
-        return end - start.min(end);
+/// Returns the number of samples from `start` to `end` of those that the loader counts, without those at `excluded` positions.
+pub(super) fn without_excluded(excluded: &[u64], start: u64, end: u64) -> u64 {
+    let gone = excluded.iter().filter(|at| (start..end).contains(*at)).count() as u64;
+    end.saturating_sub(start).saturating_sub(gone)
+}
+
+/// Returns the positions of the excluded samples among those that the loader counts, sorted.
+pub(super) fn excluded_positions(set: &WebSet, view: &SplitView) -> Vec<u64> {
+    if view.excluded.is_empty() {
+        return Vec::new();
     }
     // A shard may be listed twice, in which case its samples are read twice.
     let mut begins: HashMap<u32, Vec<u64>> = HashMap::new();
@@ -23,7 +29,7 @@ pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: 
     }
     let tables = Tables::open(&layout::in_nv_meta(&set.root, layout::INDEX_SQLITE)).ok();
     let tables = tables.filter(|_| view.excluded.len() <= MAX_LOOKUPS);
-    let mut gone = 0;
+    let mut positions = Vec::new();
     for (id, key) in &view.excluded {
         let Some(begins) = begins.get(id) else { continue };
         let index = match &tables {
@@ -36,9 +42,10 @@ pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: 
             // Without tables the position is unknown, so the sample is counted at the start of the shard.
             None => 0,
         };
-        gone += begins.iter().filter(|&&begin| (start..end).contains(&(begin + index))).count() as u64;
+        positions.extend(begins.iter().map(|begin| begin + index));
     }
-    (end - start).saturating_sub(gone)
+    positions.sort_unstable();
+    positions
 }
 
 /// Sets shares, samples per epoch and oversampling of a whole split.

@@ -118,6 +118,24 @@ fn excluded_shards_and_samples_are_not_counted() {
 }
 
 #[test]
+fn excluded_samples_are_in_no_overlap() {
+    let dir = house();
+    let set = Set {
+        shards: vec![("a.tar", keys("k", 0..10))],
+        splits: vec![("train", vec!["a.tar"]), ("val", vec!["a.tar"])],
+        exclude: vec!["a.tar/k000{3..5}"],
+        ..Set::small()
+    };
+    set.write(&dir.path().join("x"));
+    let both = facts(&mix(&dir, "  train: {path: x}\n  val: {path: x}\n"));
+    let messages: Vec<&str> = both.problems.iter().map(|problem| problem.message.as_str()).collect();
+    assert!(messages.iter().any(|message| message.contains("share 7 samples of 'x'")), "{messages:?}");
+    let text = "  train: {path: x, subset: {range: [3, 6]}}\n  val: {path: x}\n";
+    let facts = facts(&mix(&dir, text));
+    assert!(!facts.problems.iter().any(|problem| problem.message.contains("share")), "{:?}", facts.problems);
+}
+
+#[test]
 fn subsets_go_down_the_tree_and_are_held_against_the_sizes() {
     let dir = house();
     let path = mix(&dir, "  train:\n    blend:\n    - {path: a, subset: {range: [50%, 100%]}}\n    - {path: b, subset: {range: [2, 8]}}\n    subset: {range: [0%, 50%]}\n");
@@ -399,6 +417,21 @@ mod authored {
         assert_eq!(read.splits[0].root.samples_per_epoch, Some(10));
         let text = render(&plan).unwrap();
         assert!(text.contains("lang: 'no'"), "{text}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plan_is_reported_once_and_without_lines_of_a_file_that_is_not_written() {
+        let dir = house();
+        let plan = plan(&dir, MixKind::Blend, &[("a", 1.0), ("a", 2.0), ("nowhere", 1.0)]);
+        let plan = MixPlan { splits: vec!["train".into(), "val".into()], ..plan };
+        let handles = (Progress::default(), Cancel::default(), ProblemLog::default());
+        let handles = Handles { progress: &handles.0, cancel: &handles.1, problems: &handles.2 };
+        let facts = facts_of_plan(&plan, handles).unwrap();
+        let of = |words: &str| facts.problems.iter().filter(|problem| problem.message.contains(words)).count();
+        assert_eq!(of("nowhere"), 1, "{:?}", facts.problems);
+        assert!(facts.problems.iter().all(|problem| problem.subject.line.is_none()), "{:?}", facts.problems);
+        assert_eq!(of("new.yaml:"), 0, "{:?}", facts.problems);
+        assert_eq!(of("2 times, together 75 % of its samples"), 2, "{:?}", facts.problems);
     }
 
     #[test]

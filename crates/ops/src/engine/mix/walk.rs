@@ -108,10 +108,12 @@ impl<'a> Walk<'a> {
         severity: Severity,
         why: UnusableMember,
     ) {
+        let at = if file.is_written { at } else { Mark::default() };
         if !self.reported.insert((file.shown.clone(), at, why.message.clone())) {
             return;
         }
-        let subject = Subject::path(&file.shown).line(at.line.into()).column(at.column.into());
+        let subject = Subject::path(&file.shown);
+        let subject = if file.is_written { subject.line(at.line.into()).column(at.column.into()) } else { subject };
         self.problems.push(Problem { subject, kind, severity, message: why.message, hint: why.hint });
     }
 
@@ -266,7 +268,7 @@ impl<'a> Walk<'a> {
             Ok(PathTarget::Local(path)) => identity(&path),
             _ => PathBuf::from(&reference.path),
         };
-        let line = format!("{}:{}", place.file.shown, reference.at.line);
+        let line = place.file.is_written.then(|| format!("{}:{}", place.file.shown, reference.at.line));
         Usage::new(path, self.split, &reference.path, line, is_jsonl)
     }
 
@@ -345,8 +347,9 @@ impl<'a> Walk<'a> {
         let usage = self.usage(place, reference, false);
         match view.as_ref().map(|view| (view, Window::of(place.window, view.declared()))) {
             Some((view, Ok((start, end)))) => {
-                node.samples = Some(share::without_excluded(set, view, start, end));
-                self.usages.add_web(usage, set, view, start, end);
+                let out = share::excluded_positions(set, view);
+                node.samples = Some(share::without_excluded(&out, start, end));
+                self.usages.add_web(usage, (set, view), &out, (start, end));
             }
             Some((_, Err(why))) => {
                 self.refuse_range(place, reference, why);

@@ -104,7 +104,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -
     if let Some(noted) = job.recorded_unit::<ReadUnitRecord>(&name) {
         if let Some(unit) = resumed(noted, path)? {
             let bytes = stretches.iter().map(|stretch| job.inputs.bytes_of(stretch)).sum();
-            job.context.progress.add(unit.files.iter().map(|facts| facts.documents).sum(), bytes);
+            job.context.progress.resume_from(unit.files.iter().map(|facts| facts.documents).sum(), bytes);
             return Ok(unit);
         }
     }

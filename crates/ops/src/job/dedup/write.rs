@@ -105,7 +105,7 @@ fn written_before(job: &Job<'_>, placed: &PlacedFile) -> Outcome<Option<WrittenP
         return Ok(None);
     }
     let documents = written.files.iter().map(|file| file.figures.documents).sum();
-    job.context.progress.add(documents, job.inputs.bytes_of(&LineRange::whole(placed.file)));
+    job.context.progress.resume_from(documents, job.inputs.bytes_of(&LineRange::whole(placed.file)));
     Ok(Some(WrittenParts { is_resumed: true, ..written }))
 }
 

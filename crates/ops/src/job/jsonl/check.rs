@@ -2,7 +2,7 @@
 
 use super::pooled;
 use crate::engine::check::CheckCounts;
-use crate::engine::jsonl::{lint_unit, open, report_bad, units, IndexCompare, LineCounts};
+use crate::engine::jsonl::{lint_unit, open, report_bad, report_not_utf8, units, IndexCompare, LineCounts};
 use crate::job::pool::run_units;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
@@ -21,6 +21,7 @@ pub fn run_verify(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> O
     };
     handles.progress.restart(1, file.len());
     let (counts, _) = compared(&file, Some(compare), options, handles)?;
+    report_not_utf8(&file, &counts, handles)?;
     Ok(checked(&file, &counts))
 }
 

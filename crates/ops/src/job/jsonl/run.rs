@@ -2,7 +2,7 @@
 
 use super::pooled;
 use super::JsonlReport;
-use crate::engine::jsonl::{blank_lines, cr_only, open, refusal, report_bad, LineCounts};
+use crate::engine::jsonl::{blank_lines, cr_only, open, refusal, report_bad, report_not_utf8, LineCounts};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
@@ -73,6 +73,7 @@ fn report_findings(file: &ReadFile, counts: &LineCounts, context: &TaskContext) 
         context.problems.report(note)?;
     }
     report_bad(file, counts, &context.problems)?;
+    report_not_utf8(file, counts, &context.handles())?;
     refusal(file, counts).map_or(Ok(()), Err)
 }
 

@@ -196,6 +196,41 @@ fn each_kind_of_bad_file_has_words_and_a_way_out_of_its_own() {
 }
 
 #[test]
+fn lines_that_are_not_utf8_are_indexed_and_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = put(dir.path(), "a.jsonl", b"{\"a\": \"\xc3\xa9\"}\n{\"b\": \"\xe9\"}\n{\"c\": 1}\n");
+    for report in [start_dry(&path, options(1)).unwrap().wait().unwrap(), run(&path).unwrap()] {
+        assert_eq!((report.samples, report.problems.len()), (3, 1), "{:?}", report.problems);
+        let problem = &report.problems[0];
+        assert_eq!((problem.kind, problem.severity), (ProblemKind::BadJson, Severity::Problem));
+        assert_eq!((problem.subject.line, problem.subject.byte_offset), (Some(2), Some(19)));
+        assert!(problem.message.contains("not UTF-8"), "{}", problem.message);
+        assert!(problem.hint.as_ref().unwrap().contains("--skip-bad-lines"), "{:?}", problem.hint);
+    }
+    assert_eq!(tar_idx::read(&index_path(&path)).unwrap(), [0, 12, 23, 32]);
+    assert_eq!(verified(&path).1.len(), 1);
+}
+
+#[test]
+fn characters_that_ranges_cut_are_found_and_no_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let is_not_utf8 = |text: &[u8], size: u64| {
+        let file = open_read(&put(dir.path(), "a.jsonl", text)).unwrap();
+        let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+        let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+        let (counts, _) = scan_ranges(&file, units(file.len(), size), 2, &handles, |_| Ok(())).unwrap();
+        counts.is_not_utf8
+    };
+    for size in 4..24 {
+        assert!(!is_not_utf8("{\"a\": \"éЖ中文😀😀é\"}\n".as_bytes(), size), "ranges of {size}");
+        for bad in [&b"\xff"[..], b"\x80", b"\xe4\xb8", b"\xf0\x9f\x98", b"\x80\x80\x80\x80\x80", b"\xed\xa0\x80"] {
+            let text = [b"{\"a\": \"\xc3\xa9", bad, b"\xf0\x9f\x98\x80\"}\n"].concat();
+            assert!(is_not_utf8(&text, size), "{bad:?} in ranges of {size}");
+        }
+    }
+}
+
+#[test]
 fn lines_that_end_with_cr_alone_are_one_sample_and_noted() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{\"a\": 1}\r{\"b\": 2}\r");

@@ -4,10 +4,10 @@ use super::collect::Selection;
 use super::summary::{selected_facts, shard_names};
 use super::{rerun, Context};
 use crate::engine::index::{self, BuiltIndex, DuplicateKey, SpooledShard, UnusedSamples};
-use crate::engine::plan::{prefix_hint, resolve_in, unusable_samples};
+use crate::engine::plan::{key_refusals, prefix_hint, resolve_in};
 use gristmill_core::text::hint_for;
 use gristmill_core::{
-    text, Duplicates, Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, ShardFacts, ShardId, Subject,
+    text, Duplicates, Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardFacts, ShardId, Subject,
 };
 use gristmill_pycompat::braces;
 use std::collections::{HashMap, HashSet};
@@ -53,20 +53,18 @@ pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built
     failure.of_kind(ProblemKind::DuplicateKey).with_hint(hint)
 }
 
-/// Refuses samples whose parts are in several places, regardless of how the plan treats duplicate keys, because each place would be a
-/// separate sample.
+/// Refuses samples whose parts are in several places, regardless of the plan's treatment of duplicate keys: each place would be a separate
+/// sample. Where it does, keys of several samples are reported, too.
 pub(super) fn refuse_scattered(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> Outcome<()> {
     let shared = &context.shared;
     let numbers = selection.positions.iter().map(|position| u32::try_from(*position).unwrap_or(u32::MAX));
     let shards: Vec<(u32, &SpooledShard)> = numbers.zip(spools).collect();
-    let scattered = index::scattered_samples(&*shared.fs, &shards, context.scratch.path(), &shared.cancel)?;
-    if scattered.is_empty() {
+    let groups = index::scattered_samples(&*shared.fs, &shards, context.scratch.path(), &shared.cancel)?;
+    if groups.scattered.is_empty() {
         return Ok(());
     }
-    shared.update(|state| state.facts.scattered = scattered);
-    let problem = unusable_samples(&context.plan, &shared.facts_now());
-    let refusal = problem.map(|problem| Problem { severity: Severity::Refusal, ..problem });
-    rerun::refuse(context, refusal.into_iter().collect())
+    shared.update(|state| (state.facts.same_keys, state.facts.scattered) = (groups.same, groups.scattered));
+    rerun::refuse(context, key_refusals(&context.plan, &shared.facts_now()))
 }
 
 fn places(duplicate: &DuplicateKey, name: &impl Fn(&(ShardId, u64)) -> String) -> String {

@@ -161,7 +161,7 @@ const DUPLICATES: &[Choice] = &[
     Choice { name: "fail", help: "Write nothing and name both places" },
     Choice { name: "keep-first", help: "Leave later samples of a key out" },
     Choice { name: "merge", help: "Bring the parts of all samples of a key together" },
-    Choice { name: "prefix", help: "Put the name of the shard before every key" },
+    Choice { name: "prefix", help: "Put the name of the shard before every key, and bring its parts together" },
 ];
 
 const CHOOSE: &[Spec] = &[

@@ -295,7 +295,7 @@ fn refusal_lines(problem: Option<&Problem>, columns: usize, context: &DrawContex
     let message = text::wrap(&format!("{} {}", ui.glyphs.cross, problem.message), columns);
     let hint = text::wrap(problem.hint.as_deref().unwrap_or_default(), columns.saturating_sub(2));
     let message = message.into_iter().take(3).map(|line| Line::from(Span::styled(line, ui.theme.error)));
-    let hint = hint.into_iter().take(2).map(|line| Line::from(Span::styled(format!("  {line}"), ui.theme.muted)));
+    let hint = hint.into_iter().take(5).map(|line| Line::from(Span::styled(format!("  {line}"), ui.theme.muted)));
     message.chain(hint).collect()
 }
 

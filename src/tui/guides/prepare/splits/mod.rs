@@ -381,6 +381,14 @@ impl StepState for SplitsStep {
             if matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !is_ratio_char(c)) {
                 return;
             }
+            // A number that is typed first replaces the proposal; a comma goes on with it.
+            if !self.touched
+                && !self.accepted
+                && self.mode == Mode::Ratio
+                && matches!(key.code, KeyCode::Char('0'..='9' | '.'))
+            {
+                self.ratio.clear();
+            }
         }
         if self.text(stop).is_some_and(|field| field.key(key)) && self.naming.is_none() {
             self.touched = true;

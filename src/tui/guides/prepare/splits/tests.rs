@@ -27,6 +27,13 @@ fn the_ratio_is_typed_in_its_row_and_the_splits_follow() {
 }
 
 #[test]
+fn the_first_character_replaces_the_proposed_ratio() {
+    let mut form = at_splits(facts());
+    type_text(&mut form, "0.8,0.1,0.1");
+    assert_eq!(form.splits.ratio.value(), "0.8,0.1,0.1");
+}
+
+#[test]
 fn letters_do_not_get_into_the_ratio_and_only_those_that_move_are_commands() {
     let mut form = at_splits(facts());
     type_text(&mut form, "xyz");

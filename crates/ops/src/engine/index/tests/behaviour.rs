@@ -128,7 +128,8 @@ fn keys_whose_samples_have_no_part_in_common_are_pieces() {
         let scratch = bench.dir.path().join("scratch");
         let keys = scattered_samples(&RealFs, &numbered, &scratch, &Cancel::default()).unwrap();
         let group = |shards: &[u32], key: &str| DuplicateKeys { shards: shards.to_vec(), key: key.into(), keys: 1 };
-        assert_eq!(keys, [group(&[0, 0], "torn"), group(&[1, 2, 2], "divided")], "{memory} bytes to sort in");
+        assert_eq!(keys.scattered, [group(&[0, 0], "torn"), group(&[1, 2, 2], "divided")], "{memory} bytes to sort in");
+        assert_eq!(keys.same, [group(&[0, 1], "copy"), group(&[0, 1, 2], "whole")], "{memory} bytes to sort in");
         assert_eq!(bench.left_in_scratch(), 0);
     }
 }

@@ -75,7 +75,7 @@ impl Walk<'_> {
                 return None;
             }
         };
-        child.samples = Some(share::without_excluded(set, &view, 0, view.declared()));
+        child.samples = Some(share::without_excluded(&share::excluded_positions(set, &view), 0, view.declared()));
         match join_plan::input(set, &view, member.nonmatch, &reference.path, child.samples) {
             Ok(input) => Some(input),
             Err(why) => {

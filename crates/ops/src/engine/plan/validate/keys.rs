@@ -2,20 +2,37 @@
 
 use crate::engine::plan::splits;
 use gristmill_core::{
-    text, AppleDouble, DatasetFacts, DuplicateKeys, Duplicates, PreparePlan, Problem, ProblemKind, Scope, Subject,
+    text, AppleDouble, DatasetFacts, DuplicateKeys, Duplicates, PreparePlan, Problem, ProblemKind, Scope, Severity,
+    Subject,
 };
 use std::path::Path;
 
 /// Refuses unusable samples, and duplicate keys unless the plan has an answer for them.
 pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
-    if let Some(unusable) = unusable_samples(plan, facts) {
-        problems.push(Problem { severity: gristmill_core::Severity::Refusal, ..unusable });
-        return;
-    }
-    let Some(same) = same_keys(plan, facts).filter(|_| plan.duplicates == Duplicates::Fail) else { return };
-    let hint =
-        format!("--duplicates keep-first, --exclude a shard, --skip-sample-tables, or {}", prefix_hint(&facts.root));
-    problems.push(Problem::refusal(ProblemKind::DuplicateKey, same.subject, same.message).with_hint(hint));
+    problems.extend(key_refusals(plan, facts));
+}
+
+/// Returns the refusals of samples that cannot be used and of duplicate keys, as far as scans have found them.
+pub fn key_refusals(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
+    let unusable = unusable_samples(plan, facts);
+    let same = copies(plan, facts).filter(|_| plan.duplicates == Duplicates::Fail);
+    let hint = match unusable {
+        Some(_) => prefix_and_merge_hint(&facts.root),
+        None => {
+            format!("--duplicates keep-first, --exclude a shard, --skip-sample-tables, or {}", prefix_hint(&facts.root))
+        }
+    };
+    let problems = unusable.into_iter().chain(same.map(|same| same.with_hint(hint)));
+    problems.map(|problem| Problem { severity: Severity::Refusal, ..problem }).collect()
+}
+
+/// Returns the way out for a data set that has both samples in several pieces and keys of several samples.
+fn prefix_and_merge_hint(root: &Path) -> String {
+    let root = text::shell_quote(&root.to_string_lossy());
+    format!(
+        "gristmill shard {root} --output NEW --duplicates prefix brings the parts of each sample together and puts the name of \
+         its shard before each key; samples that share a key and a part within one shard must be renamed first"
+    )
 }
 
 /// Returns a hint with the two ways to make keys in several shards different.
@@ -32,7 +49,11 @@ pub fn prefix_hint(root: &Path) -> String {
 pub fn unusable_samples(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     apple_double(plan, facts).or_else(|| {
         let (keys, (one, other, key)) = count_repeated(plan, facts, &facts.scattered)?;
-        Some(scattered_problem(&facts.root, keys, key, (one, other)))
+        let problem = scattered_problem(&facts.root, keys, key, (one, other));
+        Some(match copies(plan, facts) {
+            Some(_) => problem.with_hint(prefix_and_merge_hint(&facts.root)),
+            None => problem,
+        })
     })
 }
 
@@ -69,10 +90,15 @@ pub fn scattered_problem(root: &Path, samples: u64, key: &str, (one, other): (&s
     Problem::problem(ProblemKind::ScatteredSample, Subject::shard(other).key(key), message).with_hint(hint)
 }
 
-/// Returns the problem of duplicate keys, if a scan has found some in the shards of a plan. With `keep-first` it is not a refusal. Returns
-/// `None` if there are [`unusable_samples`], because pieces of a sample are not copies.
+/// Returns the problem of duplicate keys, where a scan has found any among the shards of a plan; with `keep-first` it is not a refusal.
+/// `None` while there are [`unusable_samples`], which need new shards.
 pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
-    if plan.scope == Scope::WithoutSampleTables || unusable_samples(plan, facts).is_some() {
+    copies(plan, facts).filter(|_| unusable_samples(plan, facts).is_none())
+}
+
+/// [`same_keys`], also where there are [`unusable_samples`].
+fn copies(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
+    if plan.scope == Scope::WithoutSampleTables {
         return None;
     }
     let (keys, (one, other, key)) = count_repeated(plan, facts, &facts.same_keys)?;
