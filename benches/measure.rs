@@ -39,7 +39,7 @@ pub fn memory_kib(pid: u32) -> u64 {
 }
 
 /// Memory that is touched before a command is measured, in bytes.
-const AT_HAND: usize = 512 << 20;
+const PRETOUCHED_BYTES: usize = 512 << 20;
 
 /// Size of the smallest page, in bytes.
 const PAGE: usize = 4 << 10;
@@ -48,9 +48,9 @@ const PAGE: usize = 4 << 10;
 ///
 /// A virtual machine that has returned free memory to its host requests it again page by page when it is touched. The processor time of
 /// this counts for the process that touches the memory: up to 20 times the time of clearing it, with large random variation.
-fn have_memory_at_hand() {
+fn touch_free_memory() {
     for _ in 0..2 {
-        let Ok(mut map) = memmap2::MmapMut::map_anon(AT_HAND) else { return };
+        let Ok(mut map) = memmap2::MmapMut::map_anon(PRETOUCHED_BYTES) else { return };
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         map.iter_mut().step_by(PAGE).for_each(|byte| *byte = std::hint::black_box(1));
@@ -59,7 +59,7 @@ fn have_memory_at_hand() {
 
 /// Runs a command to its end. Panics if it fails, because the measurement would be meaningless.
 pub fn run(command: &mut Command) -> Cost {
-    have_memory_at_hand();
+    touch_free_memory();
     let before = cpu_time(true);
     let start = Instant::now();
     let mut child = command.spawn().expect("the command can be started");

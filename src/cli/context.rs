@@ -46,7 +46,7 @@ impl Context {
             scratch: g.scratch.clone(),
             memory_bytes: g.memory.unwrap_or(defaults.memory_bytes),
             strict: g.strict,
-            leaves_out_damage: g.problems_ok,
+            omits_damage: g.problems_ok,
             restart: g.restart,
             break_lock: g.break_lock,
         }

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_listed_is_counted() {
+    fn unlisted_rows_are_counted_in_last_line() {
         assert_eq!(unlisted_line(0), None);
         assert_eq!(unlisted_line(1_200).as_deref(), Some("  … and 1,200 more"));
     }

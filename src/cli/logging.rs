@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_can_be_read_in_a_terminal() {
+    fn log_writer_escapes_control_and_invalid_bytes() {
         let mut writer = SafeWriter(Vec::new());
         writer.write_all("shard \u{1b}]0;x\u{7}.tar\n".as_bytes()).unwrap();
         writer.write_all(b"odd \xff").unwrap();

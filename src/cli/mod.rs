@@ -70,7 +70,7 @@ use waits::report_waits;
 /// Runs the program with its arguments (the program's own name first) and returns the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     panic::install();
-    signals::survive_large_files();
+    signals::handle_file_size_signal();
     let args: Vec<OsString> = args.into_iter().collect();
     let printer = Printer::from_raw_args(&args);
     let mut cli = match parse(&args) {
@@ -121,7 +121,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> CommandResult {
     // The screen opens without waiting for the store.
     let opens_screen = matches!(command, Some(Command::Browse(_))) && context.has_full_screen();
     let (at_once, meanwhile) = match path {
-        Some(path) if opens_screen && is_remote(path) => (None, begin_losses(path.to_owned())),
+        Some(path) if opens_screen && is_remote(path) => (None, spawn_loss_check(path.to_owned())),
         path => (path, None),
     };
     let mut problems = at_once.map(|path| report_losses(losses(path)?, context)).transpose()?.unwrap_or_default();
@@ -147,7 +147,7 @@ fn losses(path: &Path) -> Outcome<Vec<Problem>> {
 }
 
 /// Starts a thread that finds the losses of a path; `None` if the thread cannot be started.
-fn begin_losses(path: PathBuf) -> Option<JoinHandle<Outcome<Vec<Problem>>>> {
+fn spawn_loss_check(path: PathBuf) -> Option<JoinHandle<Outcome<Vec<Problem>>>> {
     std::thread::Builder::new().name("losses".to_owned()).spawn(move || losses(&path)).ok()
 }
 

@@ -54,7 +54,7 @@ pub fn shown_notes(problems: &[Problem]) -> (Vec<&Problem>, Option<String>) {
 }
 
 /// Returns the findings to print: the first few of each kind, and notes only if `verbose`.
-pub fn worth_a_line(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
+pub fn select_printed_problems(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
     let mut seen = std::collections::HashMap::new();
     problems
         .iter()
@@ -69,10 +69,15 @@ pub fn worth_a_line(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
 }
 
 /// Returns a line with the number of findings that are not printed, without notes; `None` if all are printed.
-pub fn not_shown(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], verbose: bool) -> Option<String> {
+pub fn format_unprinted_count(
+    problems: &[Problem],
+    counts: &[(Severity, ProblemKind, u64)],
+    verbose: bool,
+) -> Option<String> {
     let all: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
     let shown =
-        worth_a_line(problems, verbose).iter().filter(|problem| problem.severity > Severity::Note).count() as u64;
+        select_printed_problems(problems, verbose).iter().filter(|problem| problem.severity > Severity::Note).count()
+            as u64;
     let more = all.saturating_sub(shown);
     let way = if verbose { "only the first 1,000 are kept" } else { "-v shows more, --json lists them" };
     (more > 0).then(|| format!("… and {} more ({way})", grouped(more)))
@@ -88,21 +93,21 @@ mod tests {
         let problem = Problem::problem(ProblemKind::EmptyShard, Subject::shard("a"), "no sample");
         let mut all = vec![problem; 30];
         all.push(Problem::note(ProblemKind::UnnamedEntry, Subject::shard("a"), "skipped"));
-        assert_eq!(worth_a_line(&all, false).len(), LINES_PER_KIND);
-        assert_eq!(worth_a_line(&all, true).len(), 31);
+        assert_eq!(select_printed_problems(&all, false).len(), LINES_PER_KIND);
+        assert_eq!(select_printed_problems(&all, true).len(), 31);
     }
 
     #[test]
-    fn what_is_not_shown_is_counted() {
+    fn problems_beyond_report_limit_are_counted() {
         let problem = Problem::problem(ProblemKind::EmptyShard, Subject::shard("a"), "no sample");
         let counts = [(Severity::Problem, ProblemKind::EmptyShard, 1_200)];
-        let text = not_shown(&vec![problem.clone(); 30], &counts, false).unwrap();
+        let text = format_unprinted_count(&vec![problem.clone(); 30], &counts, false).unwrap();
         assert!(text.contains("1,190 more"), "{text}");
-        assert_eq!(not_shown(&[problem], &[(Severity::Problem, ProblemKind::EmptyShard, 1)], false), None);
+        assert_eq!(format_unprinted_count(&[problem], &[(Severity::Problem, ProblemKind::EmptyShard, 1)], false), None);
     }
 
     #[test]
-    fn notes_that_change_the_plan_are_reported_but_not_all_of_them() {
+    fn report_limits_notes_that_change_the_plan() {
         let note = Problem::note(ProblemKind::ShardInTwoSplits, Subject::field("val"), "2 shards are in both");
         let mut all = vec![note; 7];
         all.push(Problem::note(ProblemKind::UnnamedEntry, Subject::shard("a"), "skipped"));

@@ -13,7 +13,7 @@ pub struct Signals {
 }
 
 /// Makes writing beyond the file size limit of the system a write error, instead of ending the program.
-pub fn survive_large_files() {
+pub fn handle_file_size_signal() {
     // If this fails, the default of the system applies.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }

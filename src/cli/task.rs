@@ -106,10 +106,10 @@ fn with_findings(
 /// Prints findings: the first few of each kind, and the number of the others.
 pub fn print_findings(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], context: &Context) {
     let verbose = context.printer.is_verbose();
-    for problem in report::worth_a_line(problems, verbose) {
+    for problem in report::select_printed_problems(problems, verbose) {
         context.printer.problem(problem);
     }
-    if let Some(more) = report::not_shown(problems, counts, verbose) {
+    if let Some(more) = report::format_unprinted_count(problems, counts, verbose) {
         context.printer.progress_line(more);
     }
     let (notes, more) = report::shown_notes(problems);

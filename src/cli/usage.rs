@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_command_is_answered_with_the_nearest_or_with_all() {
+    fn unknown_command_hint_has_nearest_name_or_all_commands() {
         let program = Cli::command();
         assert_eq!(commands_hint(&program, Some("prepar")), "did you mean 'prepare'?");
         let all = commands_hint(&program, Some("frobnicate"));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_do_not_parse_still_name_their_command() {
+    fn invalid_arguments_are_attributed_to_typed_command() {
         let program = Cli::command();
         let name =
             |line: &str| typed_command(&program, &line.split(' ').map(OsString::from).collect::<Vec<_>>()).name();

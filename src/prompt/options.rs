@@ -319,7 +319,7 @@ mod tests {
     use gristmill_ops::operations::OPERATIONS;
 
     #[test]
-    fn every_option_is_offered_by_a_name_of_its_own() {
+    fn prompted_options_have_unique_names() {
         for operation in OPERATIONS {
             let names: Vec<String> = offered(&*operation.blank()).iter().map(name).collect();
             let unique: std::collections::BTreeSet<&String> = names.iter().collect();
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_first_is_an_option() {
+    fn options_in_advice_order_exist() {
         let options = RunOptions::default();
         for operation in OPERATIONS {
             let rows = operation.options();

@@ -92,7 +92,7 @@ pub struct App {
     changed: bool,
     exit: Option<u8>,
     /// Number of screens at the bottom of the stack that the command opened.
-    commanded: usize,
+    command_screens: usize,
     requests: Vec<Request>,
     frame_count: u64,
     /// Whether a screen or a job was busy at the last tick: the screens need one more tick to show its end.
@@ -137,7 +137,7 @@ impl App {
             interrupted_once: false,
             changed: true,
             exit: None,
-            commanded: 1,
+            command_screens: 1,
             requests: Vec::new(),
             frame_count: 0,
             needs_tick: false,
@@ -429,7 +429,7 @@ impl App {
             screen.closing();
         }
         self.pressed.clear();
-        self.commanded = self.commanded.min(self.stack.len());
+        self.command_screens = self.command_screens.min(self.stack.len());
     }
 
     /// Pops the top screen; on the last screen, asks whether to quit.

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use unicode_width::UnicodeWidthChar as _;
 
 /// Whether terminals may disagree about the width of a cell. A cell with an escape sequence is part of a picture and does not count.
-fn is_unsure(symbol: &str) -> bool {
+fn has_ambiguous_width(symbol: &str) -> bool {
     symbol.chars().nth(1).is_some() && !symbol.contains('\x1b')
 }
 
@@ -45,7 +45,7 @@ impl GraphemeBackend {
             self.area = next.area;
             self.mark_cleared();
         }
-        let unsure = next.content.iter().enumerate().filter(|(_, cell)| is_unsure(cell.symbol()));
+        let unsure = next.content.iter().enumerate().filter(|(_, cell)| has_ambiguous_width(cell.symbol()));
         let coming: Vec<(usize, Cell)> = unsure.map(|(index, cell)| (index, cell.clone())).collect();
         if coming.is_empty() && self.shown.is_empty() {
             return;
@@ -107,7 +107,7 @@ impl<W: Write> Backend for ClusterBackend<W> {
         // Each call of the inner backend begins with a cursor move.
         let mut run = Vec::new();
         for (x, y, cell) in content {
-            if !is_unsure(cell.symbol()) {
+            if !has_ambiguous_width(cell.symbol()) {
                 run.push((x, y, Cow::Borrowed(cell)));
                 continue;
             }
@@ -233,7 +233,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_character_leaves_a_trace(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
+        fn redrawn_screen_has_no_leftover_characters(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
             let mut drawn = DrawTest::new();
             for lines in &screens {
                 drawn.draw(lines);
@@ -243,7 +243,7 @@ mod tests {
         }
 
         #[test]
-        fn what_follows_is_where_it_belongs(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
+        fn border_after_any_text_is_in_its_column(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
             let mut drawn = DrawTest::new();
             for lines in screens {
                 // A border in the last column, after the text.
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_screen_that_does_not_change_is_not_sent_again() {
+    fn unchanged_cells_are_not_marked_as_changed() {
         let lines = ["ਜਾ ab".to_owned(), "नी".to_owned()];
         let mut drawn = DrawTest::new();
         drawn.draw(&lines);
@@ -277,8 +277,13 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_no_characters() {
-        assert!(!is_unsure("\x1b_Ga=T,U=1\x1b\\\u{10eeee}\u{305}"));
-        assert!(!is_unsure("x") && !is_unsure("語") && !is_unsure("") && is_unsure("e\u{301}"));
+    fn picture_escapes_are_not_ambiguous_characters() {
+        assert!(!has_ambiguous_width("\x1b_Ga=T,U=1\x1b\\\u{10eeee}\u{305}"));
+        assert!(
+            !has_ambiguous_width("x")
+                && !has_ambiguous_width("語")
+                && !has_ambiguous_width("")
+                && has_ambiguous_width("e\u{301}")
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::app::Event;
 use super::graphics::{self, stale_replies::StaleReplies};
-use super::waker::{bytes_wait, Waker};
+use super::waker::{has_waiting_bytes, Waker};
 use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyEventKind, MouseEventKind};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::{Handle, Signals};
@@ -143,7 +143,7 @@ fn wait_for_event(waker: &Waker) -> std::io::Result<bool> {
         return Ok(true);
     }
     let stdin = rustix::stdio::stdin();
-    if !bytes_wait(stdin) {
+    if !has_waiting_bytes(stdin) {
         waker.wait(stdin)?;
         return Ok(false);
     }

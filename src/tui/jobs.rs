@@ -200,7 +200,7 @@ impl Jobs {
         let ((plan, options), draft) = {
             let mut entries = self.lock();
             let entry = entries.iter_mut().find(|entry| entry.id == id)?;
-            if !can_go_on(entry) {
+            if !can_resume_job(entry) {
                 return None;
             }
             (entry.order.clone()?, entry.draft.clone())
@@ -212,14 +212,14 @@ impl Jobs {
             JobPlan::Operation(plan) => self.start_plan(plan, options),
         };
         if let (Ok(started), Some(draft)) = (&started, draft) {
-            self.forget_when_done(*started, draft);
+            self.delete_draft_when_done(*started, draft);
         }
         Some(started)
     }
 
     /// Whether [`restart`](Self::restart) would start the job.
     pub fn can_restart(&self, id: JobId) -> bool {
-        self.lock().iter_mut().any(|entry| entry.id == id && can_go_on(entry))
+        self.lock().iter_mut().any(|entry| entry.id == id && can_resume_job(entry))
     }
 
     /// Adds a running job to the list.
@@ -246,7 +246,7 @@ impl Jobs {
     }
 
     /// Deletes a draft as soon as the job has succeeded, whichever screen is on top then. The draft of a failed job stays.
-    pub fn forget_when_done(&self, id: JobId, draft: PathBuf) {
+    pub fn delete_draft_when_done(&self, id: JobId, draft: PathBuf) {
         if let Some(entry) = self.lock().iter_mut().find(|entry| entry.id == id) {
             entry.draft = Some(draft);
         }
@@ -401,7 +401,7 @@ fn view(entry: &mut JobEntry) -> JobView {
 }
 
 /// Whether a job ended incomplete and can be started again.
-fn can_go_on(entry: &mut JobEntry) -> bool {
+fn can_resume_job(entry: &mut JobEntry) -> bool {
     take_result(entry);
     let ended = entry.running.is_none() && entry.last.as_ref().is_some_and(|last| last.state != JobState::Done);
     ended && entry.order.is_some()

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_common_rest_of_all_names_is_found() {
+    fn path_completion_is_common_prefix_of_matching_names() {
         let folder = folder(&["tokenizer.json", "tokens/", "web/", "we\nb", "solo.txt"]);
         let rest = |typed: &str| rest_of_path(folder.path(), typed);
         assert_eq!(rest("to").as_deref(), Some("ken"));

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_opened_last_comes_first_and_once() {
+    fn recent_paths_are_unique_and_newest_first() {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("deep/state");
         for path in ["/a", "/b", "/a"] {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_makes_no_sense_is_an_empty_one() {
+    fn invalid_recent_list_is_empty() {
         let dir = tempfile::tempdir().unwrap();
         assert!(load(dir.path()).is_empty());
         write_file(&RealFs, &dir.path().join(FILE), b"not json", 0o600).unwrap();

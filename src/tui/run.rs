@@ -97,18 +97,18 @@ fn build(start: FirstScreen, env: &UiEnv) -> App {
     match start {
         FirstScreen::Home(folder) => App::new(env.clone(), Box::new(Home::new(folder, env.clone())), Box::new(open)),
         FirstScreen::Splits(path) => {
-            let mut app = above_home(&path, env);
+            let mut app = open_home_below(&path, env);
             app.push(super::screens::splits::open(path, env.clone()));
             app
         }
         FirstScreen::Browse(path, at, view) => {
-            let mut app = above_home(&path, env);
-            app.push_of_command(super::screens::browse::open_tokens(path, at, view, env.clone()));
+            let mut app = open_home_below(&path, env);
+            app.push_command_screen(super::screens::browse::open_tokens(path, at, view, env.clone()));
             app
         }
         FirstScreen::Form(plan) => {
             let first = plan.inputs().into_iter().next().map_or_else(|| PathBuf::from("."), PathBuf::from);
-            let mut app = above_home(&first, env);
+            let mut app = open_home_below(&first, env);
             app.push(super::form::open(plan, env.clone()));
             app
         }
@@ -116,7 +116,7 @@ fn build(start: FirstScreen, env: &UiEnv) -> App {
 }
 
 /// Returns a frame with the home screen on the parent folder of a data set, onto which another screen can be pushed.
-fn above_home(path: &Path, env: &UiEnv) -> App {
+fn open_home_below(path: &Path, env: &UiEnv) -> App {
     let parent = path.parent().map(Path::to_path_buf);
     let home = Home::below(parent.filter(|p| !p.as_os_str().is_empty()), env.clone());
     super::recent::add(&env.state_dir, path);
@@ -186,7 +186,7 @@ impl EventLoop<'_> {
             self.reader.resume();
         }
         let drawn = graphics::take_drawn();
-        if graphics::leaves_ghosts(&self.pixels, &drawn) {
+        if graphics::has_stale_pixels(&self.pixels, &drawn) {
             self.term.invalidate();
             self.app.request_frame();
         }
@@ -316,7 +316,7 @@ impl EventLoop<'_> {
     }
 
     fn suspend(&mut self) -> std::io::Result<()> {
-        if !has_shell_to_return_to() {
+        if !can_be_continued_by_shell() {
             self.app.notify(Toast::new(Level::Warn, "there is no shell to return to"));
             return Ok(());
         }
@@ -329,7 +329,7 @@ impl EventLoop<'_> {
             self.continued -= 1;
         }
         // Continued by a process that ends it, not by `fg`: the terminal belongs to the shell, and taking it would stop this process again.
-        if !has_the_terminal() && self.poll_end_request(Instant::now() + END_REQUEST_TIMEOUT) {
+        if !has_the_terminal() && self.wait_for_end_request(Instant::now() + END_REQUEST_TIMEOUT) {
             return Ok(());
         }
         let taken = self.term.reenter();
@@ -343,7 +343,7 @@ impl EventLoop<'_> {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            if !self.poll_end_request(Instant::now() + POLL_INTERVAL) {
+            if !self.wait_for_end_request(Instant::now() + POLL_INTERVAL) {
                 continue;
             }
             let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
@@ -361,7 +361,7 @@ impl EventLoop<'_> {
     }
 
     /// Waits until `until` for an event that ends the program. Returns whether one arrived; all other events are stored for later.
-    fn poll_end_request(&mut self, until: Instant) -> bool {
+    fn wait_for_end_request(&mut self, until: Instant) -> bool {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.events.recv_timeout(left) {
@@ -414,7 +414,7 @@ fn has_the_terminal() -> bool {
 }
 
 /// Whether another process can continue this one after a stop: a parent in the same session but in another process group.
-fn has_shell_to_return_to() -> bool {
+fn can_be_continued_by_shell() -> bool {
     // Raw numbers, because the kernel returns 0 for a parent or a session outside the process namespace (in a container).
     use nix::unistd::{getpgid, getppid, getsid};
     let parent = getppid();

@@ -32,7 +32,7 @@ struct SharedWriter {
     state: Mutex<WriterState>,
     changed: Condvar,
     /// Whether unsent output is to be discarded.
-    drop_it: AtomicBool,
+    is_discarding: AtomicBool,
 }
 
 /// The writer in use, in a static variable because any thread may have to restore the terminal after a panic.
@@ -80,7 +80,7 @@ impl WriterStatus {
 
 impl SharedWriter {
     fn clear(&self) -> bool {
-        self.drop_it.store(true, Ordering::SeqCst);
+        self.is_discarding.store(true, Ordering::SeqCst);
         let end = Instant::now() + EXIT_TIMEOUT;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let had_some = !state.waiting.is_empty();
@@ -93,7 +93,7 @@ impl SharedWriter {
             }
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        self.drop_it.store(false, Ordering::SeqCst);
+        self.is_discarding.store(false, Ordering::SeqCst);
         std::mem::take(&mut state.was_cut) || had_some
     }
 }
@@ -150,7 +150,7 @@ fn send(shared: &SharedWriter, mut out: impl Write, wake: &Wake) {
 fn write_out(shared: &SharedWriter, out: &mut impl Write, bytes: &[u8]) -> (usize, Option<io::Error>) {
     let mut written = 0;
     for chunk in bytes.chunks(CHUNK_BYTES) {
-        if shared.drop_it.load(Ordering::SeqCst) {
+        if shared.is_discarding.load(Ordering::SeqCst) {
             break;
         }
         if let Err(error) = out.write_all(chunk).and_then(|()| out.flush()) {
@@ -223,7 +223,7 @@ mod tests {
         let (shared, is_over) = (Arc::clone(&line.shared), Arc::new(AtomicBool::new(false)));
         let seen_over = Arc::clone(&is_over);
         let helper = std::thread::spawn(move || {
-            while !shared.drop_it.load(Ordering::SeqCst) && !seen_over.load(Ordering::SeqCst) {
+            while !shared.is_discarding.load(Ordering::SeqCst) && !seen_over.load(Ordering::SeqCst) {
                 std::thread::yield_now();
             }
             let _ = allow.send(());
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_that_is_gone_is_an_error_of_the_next_flush() {
+    fn closed_terminal_fails_the_next_flush() {
         struct ClosedWriter;
         impl Write for ClosedWriter {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {

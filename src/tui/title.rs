@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_title_is_written_once_and_the_next_one_a_second_later_at_the_earliest() {
+    fn window_title_changes_at_most_once_a_second() {
         let start = Instant::now();
         let after = |millis: u64| start + Duration::from_millis(millis);
         let mut title = Title::default();

@@ -41,7 +41,7 @@ impl Waker {
         if !wake.is_empty() {
             self.drain();
         }
-        if input.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) && !bytes_wait(terminal) {
+        if input.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) && !has_waiting_bytes(terminal) {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal was closed"));
         }
         Ok(())
@@ -60,7 +60,7 @@ impl Drop for Waker {
 }
 
 /// Whether `terminal` has bytes to read.
-pub(super) fn bytes_wait(terminal: BorrowedFd<'_>) -> bool {
+pub(super) fn has_waiting_bytes(terminal: BorrowedFd<'_>) -> bool {
     rustix::io::ioctl_fionread(terminal).is_ok_and(|count| count > 0)
 }
 
@@ -91,11 +91,11 @@ mod tests {
         // More calls than the socket can hold must cause one wake-up and never block.
         (0..100_000).for_each(|_| waker.wake());
         waker.wait(terminal.as_fd()).unwrap();
-        assert!(bytes_wait(terminal.as_fd()) && (&waker.receiver).read(&mut [0]).is_err());
+        assert!(has_waiting_bytes(terminal.as_fd()) && (&waker.receiver).read(&mut [0]).is_err());
     }
 
     #[test]
-    fn bytes_from_before_a_lost_connection_are_read_and_then_it_is_an_error() {
+    fn buffered_bytes_are_read_before_connection_loss_is_reported() {
         let (mut user, mut terminal) = UnixStream::pair().unwrap();
         let waker = Waker::new().unwrap();
         user.write_all(b"q").unwrap();

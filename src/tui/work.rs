@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_an_old_question_is_dropped() {
+    fn result_of_replaced_request_is_dropped() {
         let (answered, seen) = std::sync::mpsc::channel::<u32>();
         let mut latest = LatestWorker::start("test", Wake::default(), move |q: u32| {
             let _ = answered.send(q);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_question_is_cancelled_and_has_no_answer() {
+    fn replaced_request_is_cancelled_without_result() {
         let (sender, begun) = std::sync::mpsc::channel();
         let answer = move |q: u32, cancel: &Cancel| {
             let _ = sender.send(q);
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_costs_one_answer_and_not_the_worker() {
+    fn panic_of_a_request_keeps_the_worker_running() {
         let mut latest = LatestWorker::start("test", Wake::default(), |q: u32| {
             assert_ne!(q, 1, "one is too few");
             q

@@ -109,7 +109,7 @@ fn find(problems: &[Problem], kind: ProblemKind, text: &str) -> Problem {
 }
 
 #[test]
-fn a_sound_data_set_has_no_findings() {
+fn valid_data_set_has_no_lint_or_verify_problems() {
     let set = TestDataset::prepared(3);
     let (checked, problems) = linted(set.root());
     assert_eq!(problems, []);
@@ -120,7 +120,7 @@ fn a_sound_data_set_has_no_findings() {
 }
 
 #[test]
-fn data_sets_of_the_reference_program_are_sound_and_crude_ones_have_their_info() {
+fn reference_data_sets_have_no_problems_and_info() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/energon");
     for case in ["captioning_fieldmap", "presplit_folders", "odd_names"] {
         let folder = tempfile::tempdir().unwrap();
@@ -175,7 +175,7 @@ fn info_counts_samples_shards_and_excludes_per_split() {
 }
 
 #[test]
-fn info_works_without_a_dataset_yaml_and_with_shards_gone() {
+fn info_works_without_dataset_yaml_and_reports_missing_shards() {
     let set = TestDataset::raw(3);
     set.prepare(|plan| plan.loading = SampleMapping::NoDatasetYaml);
     std::fs::remove_file(set.path("shard_1.tar")).unwrap();
@@ -186,7 +186,7 @@ fn info_works_without_a_dataset_yaml_and_with_shards_gone() {
 }
 
 #[test]
-fn what_is_not_prepared_is_refused_with_what_to_do() {
+fn info_of_unprepared_data_set_is_refused_with_prepare_hint() {
     let set = TestDataset::raw(1);
     let failure = info(set.root(), &InfoOptions::default()).unwrap_err();
     assert_eq!(failure.class.code(), 1);
@@ -195,7 +195,7 @@ fn what_is_not_prepared_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_row_that_points_elsewhere_is_found_by_both_checks() {
+fn wrong_part_offset_is_found_by_lint_and_verify() {
     let set = TestDataset::prepared(3);
     set.sql("UPDATE sample_parts SET content_byte_offset = content_byte_offset + 512 WHERE tar_file_id = 1 AND sample_index = 4 AND part_name = 'txt'");
     for problems in [set.lint(), set.verify()] {
@@ -205,7 +205,7 @@ fn a_row_that_points_elsewhere_is_found_by_both_checks() {
 }
 
 #[test]
-fn every_kind_of_wrong_row_is_found() {
+fn wrong_sample_rows_of_every_kind_are_found() {
     for (sql, text) in [
         ("UPDATE samples SET sample_key = 'other' WHERE tar_file_id = 0 AND sample_index = 2", "the table says 'other'"),
         ("UPDATE samples SET byte_offset = 1 WHERE tar_file_id = 0 AND sample_index = 2", "at 1 with"),
@@ -226,7 +226,7 @@ fn every_kind_of_wrong_row_is_found() {
 }
 
 #[test]
-fn rows_of_no_shard_a_missing_index_and_a_lost_uuid_are_found() {
+fn orphan_rows_missing_sql_index_and_invalid_uuid_are_found() {
     let set = TestDataset::prepared(2);
     set.sql("INSERT INTO samples VALUES (7, 'x', 0, 0, 0); INSERT INTO sample_parts VALUES (-1, 0, 'x', 0, 0); DROP INDEX idx_sample_parts_full");
     put(&set.path(".nv-meta/index.uuid"), b"nonsense");
@@ -251,7 +251,7 @@ fn a_table_without_unique_keys_shows_its_duplicates() {
 }
 
 #[test]
-fn a_database_that_is_none_is_a_finding_and_the_rest_is_still_checked() {
+fn invalid_database_is_a_problem_and_other_checks_continue() {
     let set = TestDataset::prepared(2);
     put(&set.path(".nv-meta/index.sqlite"), b"this is no database at all, only text that is long enough");
     std::fs::remove_file(set.path("shard_1.tar")).unwrap();
@@ -265,7 +265,7 @@ fn a_database_that_is_none_is_a_finding_and_the_rest_is_still_checked() {
 }
 
 #[test]
-fn a_damaged_page_is_found() {
+fn damaged_database_page_is_found_by_lint() {
     let set = TestDataset::prepared(3);
     let path = set.path(".nv-meta/index.sqlite");
     let mut bytes = std::fs::read(&path).unwrap();
@@ -278,7 +278,7 @@ fn a_damaged_page_is_found() {
 }
 
 #[test]
-fn an_index_file_that_is_missing_short_or_not_rising_is_found() {
+fn missing_cut_or_unordered_tar_index_is_found() {
     let set = TestDataset::prepared(3);
     std::fs::remove_file(set.path("shard_0.tar.idx")).unwrap();
     let idx = std::fs::read(set.path("shard_1.tar.idx")).unwrap();
@@ -295,7 +295,7 @@ fn an_index_file_that_is_missing_short_or_not_rising_is_found() {
 }
 
 #[test]
-fn a_shard_that_changed_since_is_found_by_size_and_by_time() {
+fn changed_shards_are_found_by_size_and_time() {
     let set = TestDataset::prepared(3);
     put(&set.path("shard_0.tar"), &many(0, 11));
     let file = std::fs::OpenOptions::new().append(true).open(set.path("shard_1.tar")).unwrap();
@@ -309,7 +309,7 @@ fn a_shard_that_changed_since_is_found_by_size_and_by_time() {
 }
 
 #[test]
-fn new_and_gone_shards_are_found_but_not_those_left_out_on_purpose() {
+fn new_and_missing_shards_are_found_and_excluded_ones_ignored() {
     let set = TestDataset::raw(4);
     set.prepare(|plan| plan.exclude_shards = vec!["_3".into()]);
     put(&set.path("late.tar"), &many(9, 1));
@@ -320,7 +320,7 @@ fn new_and_gone_shards_are_found_but_not_those_left_out_on_purpose() {
 }
 
 #[test]
-fn split_names_that_cannot_be_resolved_and_excludes_that_match_nothing_are_found() {
+fn unresolved_shard_names_and_unmatched_excludes_are_found() {
     let set = TestDataset::prepared(3);
     set.edit(".nv-meta/split.yaml", |_| {
         "split_parts:\n  train:\n  - shard_{0..1}.tar\n  - shrd_2.tar\n  val:\n  - shard_1.tar\n  test: []\nexclude:\n\
@@ -340,7 +340,7 @@ fn split_names_that_cannot_be_resolved_and_excludes_that_match_nothing_are_found
 
 /// The result of `verify` shows whether training can start.
 #[test]
-fn verify_shows_what_a_loader_stumbles_over_before_it_comes_to_a_sample() {
+fn verify_reports_errors_that_stop_a_loader_before_the_first_sample() {
     let set = TestDataset::prepared(3);
     set.edit(".nv-meta/split.yaml", |text| {
         text.replace("train:\n", "train:\n  - nosuch.tar\n")
@@ -360,7 +360,7 @@ fn verify_shows_what_a_loader_stumbles_over_before_it_comes_to_a_sample() {
 }
 
 #[test]
-fn a_shard_whose_beginning_is_damaged_has_to_be_excluded_as_a_whole() {
+fn shard_with_damaged_beginning_must_be_excluded_entirely() {
     let folder = tempfile::tempdir().unwrap();
     let mut builder = tar::Builder::new(Vec::new());
     for name in ["sub/", "sub/more/"] {
@@ -404,7 +404,7 @@ fn a_shard_without_samples_is_noted_once_by_both_checks() {
 }
 
 #[test]
-fn a_split_file_that_cannot_be_read_is_a_finding() {
+fn invalid_or_missing_split_yaml_is_found() {
     let set = TestDataset::prepared(2);
     put(&set.path(".nv-meta/split.yaml"), b"split_parts: {}\nexlude: []\n");
     find(&set.lint(), ProblemKind::BadFile, "split.yaml");
@@ -413,7 +413,7 @@ fn a_split_file_that_cannot_be_read_is_a_finding() {
 }
 
 #[test]
-fn samples_that_lack_a_mapped_part_are_named_unless_they_are_excluded() {
+fn samples_without_a_mapped_part_are_found_unless_excluded() {
     let folder = tempfile::tempdir().unwrap();
     let text: &[(&str, &str)] = &[("txt", "t")];
     let none: &[(&str, &str)] = &[("json", "{}")];
@@ -431,7 +431,7 @@ fn samples_that_lack_a_mapped_part_are_named_unless_they_are_excluded() {
 }
 
 #[test]
-fn a_field_map_that_does_not_fit_its_class_is_found() {
+fn unknown_and_missing_fields_of_a_field_map_are_found() {
     let set = TestDataset::prepared(2);
     set.edit(".nv-meta/dataset.yaml", |text| text.replace("text: txt", "txet: txt"));
     let problems = set.lint();
@@ -440,7 +440,7 @@ fn a_field_map_that_does_not_fit_its_class_is_found() {
 }
 
 #[test]
-fn without_sample_tables_the_index_files_are_still_held_against_the_archives() {
+fn without_sample_tables_tar_indexes_are_checked_against_shards() {
     let set = TestDataset::raw(2);
     set.prepare(|plan| plan.scope = Scope::WithoutSampleTables);
     let problems = set.lint();
@@ -453,7 +453,7 @@ fn without_sample_tables_the_index_files_are_still_held_against_the_archives() {
 }
 
 #[test]
-fn duplicates_that_were_left_out_on_purpose_are_no_findings() {
+fn duplicates_excluded_by_keep_first_are_no_problems() {
     let folder = tempfile::tempdir().unwrap();
     let parts: &[(&str, &str)] = &[("txt", "t")];
     put(&folder.path().join("a.tar"), &tar(&[("1", parts), ("2", parts), ("1", parts)]));
@@ -468,7 +468,7 @@ fn duplicates_that_were_left_out_on_purpose_are_no_findings() {
 }
 
 #[test]
-fn long_names_and_skipped_entries_do_not_look_like_mismatches() {
+fn long_names_and_skipped_entries_are_no_index_mismatches() {
     let folder = tempfile::tempdir().unwrap();
     let mut builder = tar::Builder::new(Vec::new());
     let long = "k".repeat(180);
@@ -508,7 +508,7 @@ fn a_check_that_is_cancelled_stops() {
 }
 
 #[test]
-fn several_threads_find_what_one_finds() {
+fn number_of_threads_does_not_change_check_results() {
     use gristmill_ops::job::check::{run_lint, run_verify};
     let set = TestDataset::prepared(6);
     set.sql("UPDATE samples SET byte_offset = 1 WHERE sample_index = 3 AND tar_file_id IN (1, 4)");
@@ -524,7 +524,7 @@ fn several_threads_find_what_one_finds() {
 }
 
 #[test]
-fn a_shard_name_that_leads_elsewhere_is_never_followed() {
+fn shard_name_outside_the_data_set_is_not_followed() {
     let set = TestDataset::prepared(2);
     let outside = tempfile::tempdir().unwrap();
     put(&outside.path().join("x.tar"), &many(1, 2));
@@ -537,7 +537,7 @@ fn a_shard_name_that_leads_elsewhere_is_never_followed() {
 }
 
 #[test]
-fn a_sample_loader_that_is_gone_is_found() {
+fn missing_sample_loader_is_found() {
     let set = TestDataset::raw(2);
     set.prepare(|plan| plan.loading = SampleMapping::SampleLoader { sample_type: "TextSample".into() });
     assert_eq!(bad(&set.lint()), []);
@@ -546,7 +546,7 @@ fn a_sample_loader_that_is_gone_is_found() {
 }
 
 #[test]
-fn an_info_file_with_an_unknown_key_is_refused_as_the_loader_does() {
+fn info_json_with_an_unknown_key_is_refused() {
     let set = TestDataset::prepared(1);
     set.edit(".nv-meta/.info.json", |text| text.replace("shard_counts", "shard_count"));
     let failure = info(set.root(), &InfoOptions::default()).unwrap_err();
@@ -564,7 +564,7 @@ impl RandomNumbers {
 }
 
 #[test]
-fn no_damage_to_any_file_makes_a_check_panic_or_hang() {
+fn checks_of_randomly_damaged_files_never_panic() {
     let set = TestDataset::prepared(2);
     let names = [
         "shard_0.tar",
@@ -612,7 +612,7 @@ fn no_damage_to_any_file_makes_a_check_panic_or_hang() {
 }
 
 #[test]
-fn strict_ends_at_the_first_problem_and_reports_it_as_it_is() {
+fn strict_check_ends_at_the_first_problem() {
     let set = TestDataset::prepared(3);
     set.sql("UPDATE samples SET byte_offset = 1 WHERE sample_index = 3; INSERT INTO samples VALUES (7, 'x', 0, 0, 0)");
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::new(true));

@@ -3,7 +3,7 @@
 use super::cli_support::Sandbox;
 
 #[test]
-fn the_first_samples_are_printed_of_whatever_can_be_browsed() {
+fn browse_prints_first_samples_of_every_kind() {
     let sandbox = Sandbox::new();
     sandbox.tar("raw/a.tar", ["x/1", "x/2"]);
     sandbox.write("c.jsonl", "{\"a\":1}\n{\"a\":2}\n");
@@ -14,7 +14,7 @@ fn the_first_samples_are_printed_of_whatever_can_be_browsed() {
 }
 
 #[test]
-fn one_object_shows_the_same() {
+fn browse_json_lists_the_requested_sample() {
     let sandbox = Sandbox::new();
     sandbox.tar("raw/a.tar", ["1", "2", "3"]);
     let value = sandbox.say("browse raw --json --number 1").ends(0).json("ok");
@@ -24,7 +24,7 @@ fn one_object_shows_the_same() {
 }
 
 #[test]
-fn a_sample_is_named_by_its_key_or_its_number() {
+fn browse_finds_a_sample_by_key_or_number() {
     let sandbox = Sandbox::new();
     sandbox.tar("raw/a.tar", ["1", "2"]);
     sandbox.tar("raw/b.tar", ["3"]);
@@ -36,7 +36,7 @@ fn a_sample_is_named_by_its_key_or_its_number() {
 }
 
 #[test]
-fn what_cannot_be_browsed_says_what_can() {
+fn browse_of_unsupported_path_is_refused_with_supported_kinds() {
     let sandbox = Sandbox::new();
     sandbox.write("note.txt", "hello");
     sandbox.say("browse note.txt").ends(2).complains("give a folder of tar shards");
@@ -44,7 +44,7 @@ fn what_cannot_be_browsed_says_what_can() {
 }
 
 #[test]
-fn a_range_names_the_shard_that_is_missing() {
+fn missing_shard_of_a_brace_range_is_refused_by_name() {
     let sandbox = Sandbox::new();
     sandbox.tar("in/s_0.tar", ["a"]);
     sandbox.tar("in/s_2.tar", ["b"]);
@@ -67,7 +67,7 @@ fn hostile_names_are_printed_as_visible_signs() {
 }
 
 #[test]
-fn packed_tokens_are_read_by_a_tokenizer_that_is_named() {
+fn browse_decodes_packed_tokens_with_given_tokenizer() {
     let sandbox = Sandbox::new();
     let golden = |name: &str| format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
     sandbox.write("a.pbin", std::fs::read(golden("modalities/pack_bpe/expected/data.pbin")).unwrap());

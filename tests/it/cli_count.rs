@@ -25,7 +25,7 @@ fn corpus() -> Sandbox {
 }
 
 #[test]
-fn the_tokens_are_those_that_pack_writes() {
+fn counted_tokens_equal_those_that_pack_writes() {
     let sandbox = corpus();
     let count = format!("count in b.jsonl.gz --tokenizer {}", tokenizer());
     sandbox.say(&format!("{count} --dry-run")).ends(0).says("Would count the tokens of 2 files");
@@ -52,7 +52,7 @@ fn the_tokens_are_those_that_pack_writes() {
 }
 
 #[test]
-fn every_kind_of_file_has_the_tokens_that_pack_writes() {
+fn counted_tokens_of_every_file_kind_equal_those_of_pack() {
     let golden = format!("{}/tests/golden", env!("CARGO_MANIFEST_DIR"));
     let files = [
         ("parquet/p01_parquet_files/input/part-0.parquet", "text", "row"),
@@ -86,7 +86,7 @@ fn every_kind_of_file_has_the_tokens_that_pack_writes() {
 }
 
 #[test]
-fn what_has_no_text_is_a_problem_with_its_line_and_a_saved_plan_counts_again() {
+fn lines_without_text_are_count_problems_and_saved_count_plan_runs() {
     let sandbox = Sandbox::new();
     let many: String =
         (0..150_000).map(|number| line(&format!("text number {number} of a file of several units"))).collect();
@@ -115,7 +115,7 @@ fn all_splits_of_a_saved_data_set_are_counted() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_json_as_for_most_formats() {
+fn byte_order_mark_line_is_counted_like_most_formats_pack_it() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", format!("\u{feff}{}{}", line("a text"), line("another text")));
     let counted = sandbox.say(&format!("count a.jsonl --tokenizer {} --json", tokenizer())).ends(1).json("problems");

@@ -11,7 +11,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn a_folder_is_copied_refused_and_compared() {
+fn cp_copies_refuses_and_compares_a_folder() {
     let sandbox = sandbox();
     let preview = sandbox.say("cp in out --dry-run").ends(0);
     preview.says("in/sub/b.tar → out/sub/b.tar").says("Would copy 3 files of 3.0 MiB to out. Nothing was written.");
@@ -31,7 +31,7 @@ fn a_folder_is_copied_refused_and_compared() {
 }
 
 #[test]
-fn files_patterns_and_slashes_decide_the_names() {
+fn target_names_follow_files_globs_and_trailing_slashes() {
     let sandbox = sandbox();
     sandbox.say("cp in/a.tar copy.tar").ends(0).says("Copied 1 file of 5 B to copy.tar");
     sandbox.say("cp in/a.tar into/").ends(0);
@@ -52,7 +52,7 @@ fn files_patterns_and_slashes_decide_the_names() {
 }
 
 #[test]
-fn what_cannot_be_copied_is_a_problem_and_the_rest_is_copied() {
+fn cp_reports_files_it_cannot_copy_and_copies_the_rest() {
     let sandbox = sandbox();
     std::os::unix::fs::symlink("nowhere", sandbox.path("in/dangling")).unwrap();
     std::fs::create_dir(sandbox.path("in/empty")).unwrap();
@@ -64,7 +64,7 @@ fn what_cannot_be_copied_is_a_problem_and_the_rest_is_copied() {
 }
 
 #[test]
-fn a_saved_plan_copies_the_same_from_another_folder() {
+fn saved_cp_plan_runs_from_any_folder() {
     let sandbox = sandbox();
     sandbox.say("cp in/a.tar target/ --save-plan cp.yaml --dry-run").ends(0);
     assert!(sandbox.text("cp.yaml").contains("/target/"), "{}", sandbox.text("cp.yaml"));

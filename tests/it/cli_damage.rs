@@ -39,7 +39,7 @@ fn sandbox() -> Sandbox {
 const SAYS: [&str; 2] = ["rows 7 to 13 are left out: row group 1", "b.parquet: the file is left out: "];
 
 #[test]
-fn damage_ends_a_run_that_writes_nothing() {
+fn damaged_parquet_file_ends_runs_without_output() {
     let sandbox = sandbox();
     for command in
         ["pack in --format nanosets --tokenizer tokenizer.json", "dedup in --minlen 20", "shard in --as rows"]
@@ -51,7 +51,7 @@ fn damage_ends_a_run_that_writes_nothing() {
 }
 
 #[test]
-fn tokens_are_those_of_the_other_rows_for_all_threads_and_sizes_of_memory() {
+fn tokens_without_damaged_rows_are_independent_of_threads_and_memory() {
     let sandbox = sandbox();
     for (number, text) in [["--text-key", "text"], ["--jq", ".text + .id"]].iter().enumerate() {
         let pack = |input: &str, output: &str, how: &str| {
@@ -72,7 +72,7 @@ fn tokens_are_those_of_the_other_rows_for_all_threads_and_sizes_of_memory() {
 }
 
 #[test]
-fn counts_are_those_of_the_other_rows() {
+fn counts_exclude_damaged_rows() {
     let sandbox = sandbox();
     let count = |words: &str| sandbox.say(&format!("count {words} --tokenizer tokenizer.json --json"));
     let kept = count("kept.jsonl").ends(0).json("ok");
@@ -83,7 +83,7 @@ fn counts_are_those_of_the_other_rows() {
 }
 
 #[test]
-fn the_other_row_groups_are_deduplicated_and_written() {
+fn dedup_skips_damaged_row_groups() {
     let sandbox = sandbox();
     let (out, whole) =
         ("dedup in --minlen 20 --output o --problems-ok --yes", "dedup kept.jsonl --minlen 20 --output k");
@@ -99,7 +99,7 @@ fn the_other_row_groups_are_deduplicated_and_written() {
 }
 
 #[test]
-fn samples_are_those_of_the_other_rows() {
+fn sharding_skips_damaged_rows() {
     let sandbox = sandbox();
     let shard = |input: &str, output: &str| {
         sandbox.say(&format!("shard {input} --as rows --output {output} --text text --problems-ok --yes"))

@@ -28,14 +28,14 @@ fn demo_writes_and_prepares_a_data_set_without_a_terminal() {
 }
 
 #[test]
-fn demo_needs_no_yes_where_there_is_no_terminal() {
+fn demo_without_a_terminal_needs_no_yes() {
     let sandbox = Sandbox::new();
     sandbox.say("demo here").ends(0);
     assert!(sandbox.has("here/.nv-meta/.info.json"));
 }
 
 #[test]
-fn a_second_demo_finds_nothing_to_do() {
+fn repeated_demo_does_nothing() {
     let sandbox = Sandbox::new();
     sandbox.say("demo --yes").ends(0);
     let before = sandbox.read("gristmill-demo/.nv-meta/index.uuid");
@@ -56,7 +56,7 @@ fn an_interrupted_demo_is_completed() {
 }
 
 #[test]
-fn a_folder_of_another_process_is_refused() {
+fn demo_refuses_a_folder_with_other_files() {
     let sandbox = Sandbox::new();
     sandbox.write("theirs/thesis.tex", "x");
     sandbox.say("demo theirs --yes").ends(1).complains("not a demo").complains("hint: name another folder");
@@ -66,7 +66,7 @@ fn a_folder_of_another_process_is_refused() {
 }
 
 #[test]
-fn an_empty_folder_is_taken() {
+fn demo_writes_into_an_empty_folder() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.say("demo empty --yes").ends(0);
@@ -90,7 +90,7 @@ fn demo_shows_its_result_as_json() {
 }
 
 #[test]
-fn the_corpus_is_one_object_a_line_in_many_languages() {
+fn demo_corpus_has_one_object_per_line_in_many_languages() {
     let sandbox = Sandbox::new();
     sandbox.say("demo --yes").ends(0);
     let text = sandbox.text("gristmill-demo/corpus.jsonl");

@@ -91,7 +91,7 @@ fn unusual_names_are_written_byte_for_byte() {
 }
 
 #[test]
-fn our_own_name_makes_the_same_bytes() {
+fn native_prepare_writes_the_same_bytes_as_the_drop_in() {
     let sandbox = Sandbox::golden("captioning_fieldmap");
     let line = "prepare . --yes --split-ratio 8,1,1 --sample-type CaptioningSample --field-map image=jpg \
                 --field-map caption=detail.json[caption][long],txt";
@@ -100,7 +100,7 @@ fn our_own_name_makes_the_same_bytes() {
 }
 
 #[test]
-fn compat_may_be_anywhere() {
+fn compat_flag_is_accepted_at_any_position() {
     for at in 0..3 {
         let sandbox = Sandbox::golden("captioning_fieldmap");
         let mut words = commands("captioning_fieldmap", "2").remove(0);
@@ -111,7 +111,7 @@ fn compat_may_be_anywhere() {
 }
 
 #[test]
-fn a_pattern_that_matches_nothing_writes_an_empty_split_and_states_it() {
+fn unmatched_split_pattern_writes_an_empty_split_under_energon() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let line = "energon prepare data --non-interactive --split-parts train:s_0[0-8] --split-parts val:nothing";
@@ -123,7 +123,7 @@ fn a_pattern_that_matches_nothing_writes_an_empty_split_and_states_it() {
 }
 
 #[test]
-fn a_repeated_split_name_counts_the_last_time() {
+fn last_pattern_of_a_repeated_split_name_applies() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("energon prepare data --non-interactive --split-parts train:nope --split-parts train:s_00").ends(0);
@@ -131,7 +131,7 @@ fn a_repeated_split_name_counts_the_last_time() {
 }
 
 #[test]
-fn without_a_sample_type_there_is_no_dataset_yaml() {
+fn energon_prepare_without_sample_type_writes_no_dataset_yaml() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("energon prepare data --non-interactive --split-ratio 8,1,1").ends(0);
@@ -139,7 +139,7 @@ fn without_a_sample_type_there_is_no_dataset_yaml() {
 }
 
 #[test]
-fn without_a_field_map_there_is_a_sample_loader() {
+fn energon_prepare_without_field_map_writes_a_sample_loader() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("energon prepare data --non-interactive --split-ratio 8,1,1 --sample-type TextSample").ends(0);
@@ -148,7 +148,7 @@ fn without_a_field_map_there_is_a_sample_loader() {
 }
 
 #[test]
-fn prepared_already_is_exit_code_1_without_force_overwrite() {
+fn prepared_set_without_force_overwrite_is_exit_code_1() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let line = "energon prepare data --non-interactive --split-ratio 8,1,1";
@@ -173,7 +173,7 @@ fn every_flag_is_accepted() {
 }
 
 #[test]
-fn tar_index_only_leaves_the_answers_alone() {
+fn tar_index_only_keeps_the_splits() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("energon prepare data --non-interactive --split-ratio 8,1,1").ends(0);
@@ -186,7 +186,7 @@ fn tar_index_only_leaves_the_answers_alone() {
 }
 
 #[test]
-fn what_is_not_there_yet_is_exit_code_2() {
+fn unsupported_energon_commands_are_exit_code_2() {
     let sandbox = Sandbox::new();
     for line in ["energon checkpoint info x", "energon analyze-debug logs"] {
         sandbox.say(line).ends(2).complains("not");
@@ -200,7 +200,7 @@ fn what_is_not_there_yet_is_exit_code_2() {
 }
 
 #[test]
-fn what_asks_nothing_there_needs_no_consent_here() {
+fn drop_in_needs_no_consent_where_energon_has_no_prompt() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("energon prepare data --split-ratio 8,1,1").ends(2).complains("not a terminal");
@@ -212,7 +212,7 @@ fn what_asks_nothing_there_needs_no_consent_here() {
 }
 
 #[test]
-fn a_folder_without_shards_ends_well_and_writes_nothing() {
+fn folder_without_shards_is_exit_code_0_and_writes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     std::fs::create_dir(sandbox.path("empty")).unwrap();
@@ -224,7 +224,7 @@ fn a_folder_without_shards_ends_well_and_writes_nothing() {
 }
 
 #[test]
-fn an_exclude_that_finds_nothing_changes_nothing_and_is_reported() {
+fn unmatched_exclude_flag_is_reported_without_effect() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox
@@ -235,12 +235,12 @@ fn an_exclude_that_finds_nothing_changes_nothing_and_is_reported() {
 }
 
 #[test]
-fn what_is_not_there_yet_is_reported_as_json_too() {
+fn unsupported_energon_command_is_reported_as_json() {
     Sandbox::new().say("energon checkpoint info x --json").ends(2).json("error");
 }
 
 #[test]
-fn version_and_help_are_reported() {
+fn energon_version_and_help_are_printed() {
     let sandbox = Sandbox::new();
     for line in ["energon -V", "energon --version"] {
         sandbox.say(line).ends(0).says("7.4.1");
@@ -258,7 +258,7 @@ fn version_and_help_are_reported() {
 }
 
 #[test]
-fn missing_answers_name_the_flags_of_the_other_program() {
+fn missing_answers_name_only_energon_flags() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let ran = sandbox.say("energon prepare data --non-interactive").ends(1).complains("--split-ratio");
@@ -277,7 +277,7 @@ fn info_and_lint_work_on_crude_data_sets() {
 }
 
 #[test]
-fn the_spelling_of_older_documentation_is_taken() {
+fn media_flags_of_older_energon_documentation_are_accepted() {
     let sandbox = Sandbox::new();
     for (number, way) in ["--media-by-extension", "--media-by-header", "--media-by-glob=*.png"].iter().enumerate() {
         let folder = format!("media{number}");

@@ -3,7 +3,7 @@
 use super::cli_support::Sandbox;
 
 #[test]
-fn figures_of_shards_are_the_same_before_and_after_they_are_prepared() {
+fn facts_of_raw_and_prepared_shards_are_equal() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let raw = sandbox.say("facts data --json").ends(0).json("ok");
@@ -27,7 +27,7 @@ fn figures_of_shards_are_the_same_before_and_after_they_are_prepared() {
 }
 
 #[test]
-fn shards_that_cannot_be_read_are_a_loss() {
+fn unreadable_shard_is_a_problem_of_facts() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.write("data/broken.tar", "no tar".repeat(200));
@@ -40,7 +40,7 @@ fn shards_that_cannot_be_read_are_a_loss() {
 }
 
 #[test]
-fn figures_of_text_name_keys_and_lengths_and_other_data_has_none() {
+fn facts_of_jsonl_have_keys_and_lengths_and_other_files_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"id\": 1, \"text\": \"four\"}\n{\"id\": 2, \"text\": \"sixsix\"}\nno json\n");
     let facts = sandbox.say("facts a.jsonl --json").ends(1).json("problems");

@@ -3,7 +3,7 @@
 use super::cli_support::Sandbox;
 
 #[test]
-fn a_raw_index_is_made_once_and_replaced_when_asked_to() {
+fn existing_raw_index_is_replaced_only_with_the_override_policy() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"x\"}\n{}\n");
     sandbox.say("index a.jsonl --format modalities --dry-run").ends(0).says("Would index a.jsonl: 2 samples");
@@ -44,7 +44,7 @@ fn bad_lines_end_in_exit_code_one_with_and_without_an_index() {
 }
 
 #[test]
-fn every_file_of_a_folder_gets_a_raw_index_of_its_own() {
+fn index_writes_a_raw_index_for_each_file_of_a_folder() {
     let sandbox = Sandbox::new();
     sandbox.write("d/a.jsonl", "{}\n[1]\n");
     sandbox.write("d/deep/b.jsonl", "{}\n");
@@ -70,7 +70,7 @@ fn every_file_of_a_folder_gets_a_raw_index_of_its_own() {
 }
 
 #[test]
-fn an_index_for_forager_appears_whole_and_only_once() {
+fn forager_index_is_published_completely_and_not_replaced() {
     let sandbox = Sandbox::new();
     sandbox.write("d/b10.jsonl", "1\n\n");
     sandbox.write("d/b9.jsonl", "x");
@@ -86,7 +86,7 @@ fn an_index_for_forager_appears_whole_and_only_once() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_a_usage_error() {
+fn invalid_index_flags_are_usage_errors() {
     let sandbox = Sandbox::new();
     sandbox.write("d/a.jsonl", "1\n");
     sandbox.write("none/a.txt", "1\n");

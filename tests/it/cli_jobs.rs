@@ -27,7 +27,7 @@ fn away(sandbox: &Sandbox, words: &[&str]) -> RunOutput {
 }
 
 #[test]
-fn a_place_that_is_not_there_is_reported() {
+fn jobs_of_a_missing_path_are_an_error() {
     let sandbox = with_text();
     sandbox.say("jobs nowhere").ends(3).complains("no such file or folder").complains("nowhere");
     sandbox.say("jobs data").ends(0).says("No running or interrupted jobs");
@@ -79,7 +79,7 @@ fn check_listed_job(line: &str, begun: &str, more: &str) {
 }
 
 #[test]
-fn a_pack_is_reported_while_it_runs_and_after_it_was_stopped() {
+fn running_and_stopped_packs_are_listed_by_jobs() {
     check_listed_job(
         &format!("pack data --format nanosets --tokenizer {} --eos-token <|endoftext|> --output out", bpe()),
         "data",
@@ -88,12 +88,12 @@ fn a_pack_is_reported_while_it_runs_and_after_it_was_stopped() {
 }
 
 #[test]
-fn a_dedup_is_reported_while_it_runs_and_after_it_was_stopped() {
+fn running_and_stopped_dedups_are_listed_by_jobs() {
     check_listed_job("dedup data --minlen 60 --output out", "data", "");
 }
 
 #[test]
-fn the_command_that_goes_on_with_a_dedup_names_its_scratch() {
+fn resume_command_of_a_dedup_has_its_scratch_flag() {
     check_listed_job(
         "dedup data --minlen 60 --output out --memory 2M --scratch elsewhere",
         "out.gristmill/work/scratch.json",

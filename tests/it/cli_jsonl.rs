@@ -32,7 +32,7 @@ fn every_golden_file_gets_the_same_index_and_exit_code_with_any_number_of_thread
 }
 
 #[test]
-fn preparing_again_finds_nothing_to_do_and_states_it() {
+fn repeated_jsonl_prepare_does_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"x\"}\n\n{\"text\": \"yy\"}\n");
     let ran = sandbox.say("prepare a.jsonl").ends(0).says("Indexed a.jsonl: 2 samples");
@@ -50,7 +50,7 @@ fn preparing_again_finds_nothing_to_do_and_states_it() {
 }
 
 #[test]
-fn a_dry_run_writes_nothing_and_a_saved_plan_is_replayed() {
+fn jsonl_dry_run_writes_nothing_and_its_saved_plan_runs() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{}\n{}\n");
     sandbox.say("prepare a.jsonl --dry-run --save-plan plan.yaml").ends(0).says("Would index a.jsonl: 2 samples");
@@ -63,7 +63,7 @@ fn a_dry_run_writes_nothing_and_a_saved_plan_is_replayed() {
 }
 
 #[test]
-fn the_index_has_the_files_permissions_and_its_owner_may_write() {
+fn jsonl_index_has_the_mode_of_its_file_plus_owner_write() {
     let sandbox = Sandbox::new();
     for (given, wanted) in [(0o640, 0o640), (0o444, 0o644), (0o777, 0o777)] {
         sandbox.write("a.jsonl", "{}\n");
@@ -97,7 +97,7 @@ fn bad_lines_are_shown_safely_with_their_place_and_nothing_is_written() {
 }
 
 #[test]
-fn files_that_hold_no_lines_as_they_should_are_refused_with_a_way_out() {
+fn invalid_jsonl_files_are_refused_with_a_hint() {
     refused("a.jsonl", "").complains("the file is empty");
     refused("a.jsonl", "\n \r\n").complains("all its lines are blank");
     refused("a.jsonl", "\u{feff}{}\n").complains("byte order mark").complains("tail -c +4 a.jsonl > NEW.jsonl");
@@ -123,14 +123,14 @@ fn compressed_files_are_refused_by_name_and_by_content_with_the_command_that_unp
 }
 
 #[test]
-fn lines_that_end_with_cr_alone_are_reported_without_being_asked() {
+fn cr_line_ends_are_reported_by_prepare() {
     let sandbox = Sandbox::new();
     sandbox.write("old.jsonl", b"{\"a\":1}\r{\"b\":2}\r");
     sandbox.say("prepare old.jsonl").ends(0).says("1 sample").complains("CR alone").complains("tr '\\r' '\\n'");
 }
 
 #[test]
-fn names_that_loaders_do_not_know_are_distinguished() {
+fn unsupported_jsonl_suffixes_are_refused_with_a_rename_hint() {
     let sandbox = Sandbox::new();
     for name in ["a.JSONL", "a.ndjson", "a.json"] {
         sandbox.write(name, "{}\n");
@@ -140,7 +140,7 @@ fn names_that_loaders_do_not_know_are_distinguished() {
 }
 
 #[test]
-fn flags_that_mean_nothing_are_refused_by_name_and_noted_under_the_drop_in_name() {
+fn flags_without_effect_on_jsonl_are_refused_or_noted_under_energon() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{}\n");
     for flag in ["--split-ratio 8,1,1", "--sample-type CrudeWebdataset", "--exclude x", "--tar-index-only", "--update"]
@@ -177,7 +177,7 @@ fn info_shows_samples_index_lengths_and_keys() {
 }
 
 #[test]
-fn lint_and_verify_find_what_the_index_does_not_see() {
+fn jsonl_lint_and_verify_find_what_the_index_misses() {
     let sandbox = Sandbox::golden("jsonl_edges");
     sandbox.say("prepare plain.jsonl").ends(0);
     sandbox.say("lint plain.jsonl").ends(0).says("No problem found in 5 samples");
@@ -199,7 +199,7 @@ fn lint_and_verify_find_what_the_index_does_not_see() {
 }
 
 #[test]
-fn a_line_of_64_mb_is_indexed_without_being_held() {
+fn line_of_64_mib_is_indexed() {
     let sandbox = Sandbox::new();
     let long = format!("{{\"text\": \"{}\"}}\n", "x".repeat(64 << 20));
     sandbox.write("a.jsonl", format!("{{}}\n{long}{{}}"));
@@ -243,7 +243,7 @@ fn bad_lines_are_left_out_of_a_copy_that_is_indexed() {
 }
 
 #[test]
-fn another_file_in_the_place_of_the_copy_stays() {
+fn existing_clean_copy_is_replaced_only_with_force_overwrite() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", BAD_LINES);
     sandbox.write("a.clean.jsonl", "mine\n");
@@ -259,7 +259,7 @@ fn another_file_in_the_place_of_the_copy_stays() {
 }
 
 #[test]
-fn a_file_without_bad_lines_is_indexed_itself() {
+fn skip_bad_lines_writes_a_copy_only_for_files_with_bad_lines() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", GOOD_LINES);
     sandbox.say("prepare a.jsonl --skip-bad-lines --save-plan plan.yaml").ends(0);
@@ -273,7 +273,7 @@ fn a_file_without_bad_lines_is_indexed_itself() {
 }
 
 #[test]
-fn facts_go_on_after_a_bad_line() {
+fn jsonl_facts_continue_after_bad_lines() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", BAD_LINES);
     let facts = gristmill_ops::engine::jsonl::facts_of(&sandbox.path("a.jsonl"), 1_000).unwrap();

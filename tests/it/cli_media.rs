@@ -26,7 +26,7 @@ fn picture_shards(sandbox: &Sandbox, shards: std::ops::Range<u32>) {
 const PREPARE: &str = "prepare data --yes --split-ratio 1,0,0 --sample-type CrudeWebdataset";
 
 #[test]
-fn the_reference_case_comes_out_row_for_row() {
+fn media_rows_of_the_reference_case_are_equal() {
     let wanted =
         std::fs::read_to_string(golden_dir("media_by_extension").join("expected/dump/media_metadata.csv")).unwrap();
     let wanted: Vec<(String, String)> = wanted
@@ -53,7 +53,7 @@ fn the_reference_case_comes_out_row_for_row() {
 }
 
 #[test]
-fn each_way_picks_what_it_says() {
+fn each_media_strategy_selects_its_files() {
     let sandbox = Sandbox::new();
     sandbox.write("m/a.png", Sandbox::png(3, 4));
     sandbox.write("m/b.raw", Sandbox::png(5, 6));
@@ -76,7 +76,7 @@ fn each_way_picks_what_it_says() {
 }
 
 #[test]
-fn one_way_is_needed_and_no_more() {
+fn exactly_one_media_strategy_is_required() {
     let sandbox = Sandbox::new();
     sandbox.write("m/a.png", Sandbox::png(1, 1));
     picture_shards(&sandbox, 0..1);
@@ -102,7 +102,7 @@ fn one_way_is_needed_and_no_more() {
 }
 
 #[test]
-fn a_folder_is_walked_with_hidden_files_and_links_and_without_loops() {
+fn media_scan_includes_hidden_files_and_links_without_loops() {
     let sandbox = Sandbox::new();
     sandbox.write("m/.hidden/.a.png", Sandbox::png(1, 1));
     sandbox.write("m/b\nc.png", Sandbox::png(1, 1));
@@ -122,7 +122,7 @@ fn a_folder_is_walked_with_hidden_files_and_links_and_without_loops() {
 }
 
 #[test]
-fn what_is_broken_is_listed_and_the_rest_is_described() {
+fn broken_media_are_listed_and_valid_media_have_rows() {
     let sandbox = Sandbox::new();
     sandbox.write("m/empty.png", "");
     sandbox.write("m/words.jpg", "these are words");
@@ -139,7 +139,7 @@ fn what_is_broken_is_listed_and_the_rest_is_described() {
 }
 
 #[test]
-fn a_folder_without_media_is_an_error_of_the_data_and_stays_as_it_is() {
+fn folder_without_media_is_refused_and_unchanged() {
     let sandbox = Sandbox::new();
     sandbox.write("m/notes.txt", "words");
     std::fs::create_dir(sandbox.path("empty")).unwrap();
@@ -150,7 +150,7 @@ fn a_folder_without_media_is_an_error_of_the_data_and_stays_as_it_is() {
 }
 
 #[test]
-fn repair_of_what_is_not_prepared_names_the_right_command() {
+fn repair_of_unprepared_data_names_the_applicable_command() {
     let sandbox = Sandbox::new();
     picture_shards(&sandbox, 0..1);
     sandbox.write("photos/a.png", "x");
@@ -161,7 +161,7 @@ fn repair_of_what_is_not_prepared_names_the_right_command() {
 }
 
 #[test]
-fn what_prepare_media_is_not_for_is_refused_with_the_right_command() {
+fn unsupported_prepare_media_inputs_are_refused_with_a_hint() {
     let sandbox = Sandbox::new();
     picture_shards(&sandbox, 0..1);
     sandbox.write("a.jsonl", "{}\n");
@@ -174,7 +174,7 @@ fn what_prepare_media_is_not_for_is_refused_with_the_right_command() {
 }
 
 #[test]
-fn a_preparation_describes_media_and_the_next_one_keeps_their_rows() {
+fn prepare_writes_media_rows_and_overwrite_keeps_them() {
     let sandbox = Sandbox::new();
     picture_shards(&sandbox, 0..3);
     sandbox.say(&format!("{PREPARE} {EXTENSION}")).ends(0).says("Media: 6 pictures").says(EXTENSION);
@@ -189,7 +189,7 @@ fn a_preparation_describes_media_and_the_next_one_keeps_their_rows() {
 }
 
 #[test]
-fn an_update_looks_only_at_the_media_of_new_and_changed_shards() {
+fn update_reads_media_of_new_and_changed_shards_only() {
     let sandbox = Sandbox::new();
     picture_shards(&sandbox, 0..2);
     sandbox.say(&format!("{PREPARE} {EXTENSION}")).ends(0);
@@ -211,7 +211,7 @@ fn an_update_looks_only_at_the_media_of_new_and_changed_shards() {
 }
 
 #[test]
-fn media_of_a_prepared_data_set_are_described_later_and_its_tables_stay() {
+fn prepare_media_adds_rows_to_a_prepared_data_set() {
     let sandbox = Sandbox::new();
     picture_shards(&sandbox, 0..2);
     sandbox.say(PREPARE).ends(0);
@@ -238,7 +238,7 @@ fn media_of_a_prepared_data_set_are_described_later_and_its_tables_stay() {
 }
 
 #[test]
-fn rows_that_do_not_fit_are_found_by_lint_and_verify() {
+fn inconsistent_media_rows_are_found_by_lint_and_verify() {
     let sandbox = Sandbox::new();
     picture_shards(&sandbox, 0..1);
     sandbox.write("m/a.png", Sandbox::png(3, 4));
@@ -263,7 +263,7 @@ fn rows_that_do_not_fit_are_found_by_lint_and_verify() {
 }
 
 #[test]
-fn a_dry_run_writes_nothing_and_a_saved_plan_does_the_same() {
+fn media_dry_run_writes_nothing_and_its_saved_plan_runs() {
     let sandbox = Sandbox::new();
     sandbox.write("m/a.png", Sandbox::png(3, 4));
     sandbox.write("m/b.wav", "x");
@@ -287,7 +287,7 @@ fn a_dry_run_writes_nothing_and_a_saved_plan_does_the_same() {
 }
 
 #[test]
-fn a_folder_of_media_is_distinguished_from_a_data_set_everywhere() {
+fn media_folder_is_distinguished_from_a_data_set() {
     let sandbox = Sandbox::new();
     sandbox.write("m/a.png", Sandbox::png(3, 4));
     sandbox.write("m/b.png", Sandbox::png(300, 4));
@@ -300,7 +300,7 @@ fn a_folder_of_media_is_distinguished_from_a_data_set_everywhere() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_is_named() {
+fn media_folder_without_write_access_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
     sandbox.write("m/a.png", Sandbox::png(3, 4));
@@ -315,7 +315,7 @@ fn a_folder_that_may_not_be_written_is_named() {
 }
 
 #[test]
-fn damage_after_a_good_header_is_found_by_decoding_only() {
+fn damage_after_a_valid_media_header_is_found_only_by_decoding() {
     let sandbox = Sandbox::new();
     let mut noise = image::RgbImage::new(64, 64);
     for (at, pixel) in noise.pixels_mut().enumerate() {
@@ -388,7 +388,7 @@ fn broken_media_are_reported_in_the_order_of_the_data() {
 }
 
 #[test]
-fn media_of_a_shard_that_was_written_to_since_are_reported() {
+fn outdated_media_rows_of_a_changed_shard_are_reported() {
     let sandbox = Sandbox::new();
     picture_shards(&sandbox, 0..2);
     sandbox.say(PREPARE).ends(0);

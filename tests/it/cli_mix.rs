@@ -77,7 +77,7 @@ fn the_join_indexes_of_the_reference_are_written_byte_for_byte() {
 }
 
 #[test]
-fn verify_finds_an_index_that_is_gone_or_not_what_the_members_say() {
+fn verify_finds_missing_or_damaged_join_indexes() {
     let sandbox = joins();
     sandbox.say("prepare all.yaml").ends(0).says("Prepared all.yaml");
     let index = std::fs::read_dir(sandbox.path("all.yaml.cache")).unwrap().next().unwrap().unwrap().path();
@@ -93,7 +93,7 @@ fn verify_finds_an_index_that_is_gone_or_not_what_the_members_say() {
 }
 
 #[test]
-fn a_join_that_lacks_samples_is_refused_with_the_first_of_them() {
+fn join_with_missing_samples_is_refused_with_the_first_key() {
     let sandbox = joins();
     sandbox.write("bad.yaml", sandbox.text("skip.yaml").replace(", nonmatch: skip", ""));
     let ran = sandbox.say("prepare bad.yaml").ends(1).complains("'two' lacks 1 of the 16 samples of 'one': 'k017'");
@@ -129,7 +129,7 @@ fn an_epochized_blend_counts_samples_per_epoch() {
 }
 
 #[test]
-fn another_file_is_only_replaced_when_that_was_asked_for() {
+fn different_metadataset_is_replaced_only_with_force_overwrite() {
     let sandbox = house();
     sandbox.say("mix new --blend a --output out.yaml").ends(0);
     sandbox.say("mix new --blend a --output out.yaml").ends(0).says("Nothing to do");
@@ -144,7 +144,7 @@ fn another_file_is_only_replaced_when_that_was_asked_for() {
 }
 
 #[test]
-fn paths_are_written_as_seen_from_the_file_and_a_dry_run_writes_none() {
+fn member_paths_are_relative_to_the_metadataset() {
     let sandbox = house();
     std::fs::create_dir_all(sandbox.path("deep/er")).unwrap();
     sandbox
@@ -158,7 +158,7 @@ fn paths_are_written_as_seen_from_the_file_and_a_dry_run_writes_none() {
 }
 
 #[test]
-fn aux_sources_go_to_crude_members_and_lost_media_are_reported() {
+fn aux_sources_are_written_for_crude_members_and_missing_media_reported() {
     let sandbox = house();
     let ran = sandbox.say("mix new --blend c.jsonl --blend a --aux m=b --output out.yaml").ends(1);
     ran.complains("1 of 2 names of media in 3 of its records are in none of its aux sources, for example 'lost.jpg'");
@@ -170,7 +170,7 @@ fn aux_sources_go_to_crude_members_and_lost_media_are_reported() {
 }
 
 #[test]
-fn a_join_is_authored_prepared_and_replayed_from_a_plan() {
+fn join_is_written_prepared_and_rewritten_from_its_plan() {
     let sandbox = joins();
     let line = "mix new --join text=one --join more=two --joiner my.module:join_them --nonmatch more=none --output j.yaml --save-plan plan.yaml";
     sandbox.say(line).ends(0).says("gristmill prepare j.yaml makes the join");
@@ -185,7 +185,7 @@ fn a_join_is_authored_prepared_and_replayed_from_a_plan() {
 }
 
 #[test]
-fn a_saved_mixture_gives_the_same_file_from_any_folder() {
+fn saved_mix_plan_writes_the_same_file_from_any_folder() {
     let sandbox = house();
     let whole = sandbox.path("b");
     std::fs::create_dir_all(sandbox.path("media")).unwrap();
@@ -208,7 +208,7 @@ fn a_saved_mixture_gives_the_same_file_from_any_folder() {
 }
 
 #[test]
-fn preparing_a_metadataset_can_be_kept_as_a_plan_and_replayed() {
+fn saved_plan_of_a_metadataset_prepare_runs() {
     let sandbox = joins();
     sandbox
         .say(
@@ -224,7 +224,7 @@ fn preparing_a_metadataset_can_be_kept_as_a_plan_and_replayed() {
 }
 
 #[test]
-fn mistakes_are_reported_at_line_and_column_with_the_way_out() {
+fn metadataset_mistakes_are_reported_with_line_column_and_hint() {
     let sandbox = house();
     sandbox.write("bad.yaml", "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train:\n    blend:\n    - {path: a, wieght: 2}\n    - path: nowhere\n");
     let ran = sandbox.say("mix check bad.yaml").ends(1).complains("line 6, column 17");
@@ -240,7 +240,7 @@ fn mistakes_are_reported_at_line_and_column_with_the_way_out() {
 }
 
 #[test]
-fn bombs_circles_and_strangers_are_refused() {
+fn alias_bombs_cycles_and_non_utf8_metadatasets_are_refused() {
     let sandbox = house();
     let bomb: String = (0..9)
         .map(|n| {
@@ -267,7 +267,7 @@ fn bombs_circles_and_strangers_are_refused() {
 }
 
 #[test]
-fn questionable_flags_of_mix_new_are_usage_errors() {
+fn invalid_flags_of_mix_new_are_refused() {
     let sandbox = house();
     for (line, why) in [
         ("mix new --output x.yaml", "there is no member"),
@@ -292,7 +292,7 @@ fn questionable_flags_of_mix_new_are_usage_errors() {
 }
 
 #[test]
-fn a_join_that_leaves_out_splits_of_its_members_states_it() {
+fn join_that_omits_member_splits_reports_them() {
     let sandbox = house();
     let line = "mix new --join text=a --join more=b --joiner my.module:join_them --output j.yaml";
     let ran = sandbox.say(line).ends(0);

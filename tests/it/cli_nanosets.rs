@@ -78,7 +78,7 @@ fn windows_are_shuffled_into_files_of_the_same_names() {
 }
 
 #[test]
-fn the_index_of_the_documentation_comes_out() {
+fn index_of_the_documented_mixture_is_reproduced() {
     let sandbox = Sandbox::new();
     let line = "mix index --lengths 8,2,5,5 --weights 0.1,0.5,0.3,0.1 --samples 70 --seed 1234 --output mix";
     let ran = sandbox.say(&format!("{line} --dry-run --json"));
@@ -100,7 +100,7 @@ fn the_index_of_the_documentation_comes_out() {
 }
 
 #[test]
-fn the_index_takes_folders_or_a_training_configuration() {
+fn mix_index_reads_folders_or_a_training_configuration() {
     let sandbox = with_folder("02_modern_noshuffle/expected", "web");
     copy(&sandbox, "03_modern_doc_shuffle_split/expected", "code");
     let flags = "--weights 0.8,0.2 --samples 100 --sequence-length 32";
@@ -158,7 +158,7 @@ fn a_vocab_size_that_nanotron_refuses_is_a_problem_and_the_index_is_written() {
 }
 
 #[test]
-fn what_fits_the_training_configuration_or_is_left_open_there_is_no_problem() {
+fn equal_or_unset_vocab_size_and_tokenizer_are_no_problem() {
     for lines in [
         "model: {model_config: {vocab_size: 844}}\ntokenizer: {tokenizer_name_or_path: tok.json}\n",
         "model: {model_config: {vocab_size: -1}}\n",
@@ -171,7 +171,7 @@ fn what_fits_the_training_configuration_or_is_left_open_there_is_no_problem() {
 }
 
 #[test]
-fn another_tokenizer_than_that_of_the_training_configuration_is_a_problem() {
+fn tokenizer_different_from_the_training_configuration_is_a_problem() {
     // The same file under another name: nanotron compares the names.
     let sandbox = trained_with("tokenizer: {tokenizer_name_or_path: ./tok.json}\n");
     let ran = sandbox.say(TRAINED).ends(1);
@@ -181,7 +181,7 @@ fn another_tokenizer_than_that_of_the_training_configuration_is_a_problem() {
 }
 
 #[test]
-fn the_size_of_a_tokenizer_that_is_not_here_is_not_compared() {
+fn vocab_size_of_a_missing_tokenizer_is_not_compared() {
     let sandbox = trained_with("model: {model_config: {vocab_size: 1000}}\n");
     std::fs::remove_file(sandbox.path("tok.json")).unwrap();
     let value = sandbox.say(&format!("{TRAINED} --json")).ends(0).json("ok");
@@ -195,7 +195,7 @@ fn the_size_of_a_tokenizer_that_is_not_here_is_not_compared() {
 }
 
 #[test]
-fn a_pack_for_nanotron_says_the_vocab_size_to_set() {
+fn nanosets_pack_reports_the_required_vocab_size() {
     let sandbox = trained_with("");
     sandbox.write("text.jsonl", "{\"text\": \"some words\"}\n");
     let pack = "pack text.jsonl --format nanosets --tokenizer tok.json --output tokens";
@@ -205,7 +205,7 @@ fn a_pack_for_nanotron_says_the_vocab_size_to_set() {
 }
 
 #[test]
-fn samples_are_verified_down_to_their_ids() {
+fn forager_samples_are_verified_by_token_ids() {
     let sandbox = Sandbox::new();
     let text: String = (0..40).map(|line| format!("{{\"text\": \"some words of line {line}\"}}\n")).collect();
     sandbox.write("text/a.jsonl", text);
@@ -228,7 +228,7 @@ fn samples_are_verified_down_to_their_ids() {
 }
 
 #[test]
-fn saved_plans_make_the_same_files_from_anywhere() {
+fn saved_nanosets_plans_run_from_any_folder() {
     let sandbox = with_folder("02_modern_noshuffle/expected", "web");
     copy(&sandbox, "03_modern_doc_shuffle_split/expected", "code");
     for (command, output, files) in [
@@ -265,7 +265,7 @@ fn saved_plans_make_the_same_files_from_anywhere() {
 }
 
 #[test]
-fn mixtures_that_cannot_be_are_usage_errors_that_name_the_flag() {
+fn invalid_mixtures_are_refused_with_the_flag() {
     let sandbox = with_folder("02_modern_noshuffle/expected", "web");
     copy(&sandbox, "07_wordlevel_u32/expected", "words");
     sandbox.say("mix index --output x").ends(2).complains("--lengths");
@@ -286,7 +286,7 @@ fn mixtures_that_cannot_be_are_usage_errors_that_name_the_flag() {
 }
 
 #[test]
-fn info_counts_windows_and_finds_what_does_not_fit() {
+fn info_counts_windows_and_reports_inconsistent_files() {
     let sandbox = with_folder("03_modern_doc_shuffle_split/expected", "set");
     let value = sandbox.say("info set --sequence-length 31 --json").ends(0).json("ok");
     let windows: Vec<u64> = value["files"].as_array().unwrap().iter().map(|f| f["windows"].as_u64().unwrap()).collect();
@@ -311,7 +311,7 @@ fn info_counts_windows_and_finds_what_does_not_fit() {
 }
 
 #[test]
-fn an_index_of_samples_is_compared_with_the_files() {
+fn forager_index_is_compared_with_its_sample_files() {
     let sandbox = Sandbox::new();
     let rows = |rows: &[[u64; 3]]| -> Vec<u8> { rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect() };
     sandbox.write("base/tokenized-samples/a.bin", [7; 16]);

@@ -16,7 +16,7 @@ fn packed() -> Sandbox {
 }
 
 #[test]
-fn each_format_of_a_folder_is_named_with_its_size_and_state() {
+fn info_of_a_pack_output_lists_each_format_with_size_and_state() {
     let sandbox = packed();
     let facts = sandbox.say("info out --json").ends(0).json("ok");
     assert_eq!(facts["kind"], "packed-formats");
@@ -32,7 +32,7 @@ fn each_format_of_a_folder_is_named_with_its_size_and_state() {
 }
 
 #[test]
-fn a_damaged_format_is_a_problem_and_the_others_are_named() {
+fn damaged_format_of_a_pack_output_is_a_problem() {
     let sandbox = packed();
     let data = sandbox.read("out/modalities/plain.pbin");
     sandbox.write("out/modalities/plain.pbin", &data[..data.len() - 5]);
@@ -45,7 +45,7 @@ fn a_damaged_format_is_a_problem_and_the_others_are_named() {
 }
 
 #[test]
-fn an_index_of_a_mixture_is_named_with_its_samples_and_data_sets() {
+fn info_of_a_mixture_index_shows_samples_and_data_sets() {
     let sandbox = Sandbox::new();
     sandbox.say("mix index --lengths 8,2,5,5 --weights 0.1,0.5,0.3,0.1 --samples 70 --seed 1234 --output mix").ends(0);
     let facts = sandbox.say("info mix --json").ends(0).json("ok");
@@ -58,7 +58,7 @@ fn an_index_of_a_mixture_is_named_with_its_samples_and_data_sets() {
 }
 
 #[test]
-fn lint_and_verify_of_outputs_name_what_works_instead() {
+fn lint_and_verify_of_several_formats_name_info() {
     let sandbox = packed();
     sandbox.say("mix index --lengths 8,2 --samples 10 --output mix").ends(0);
     for command in ["lint", "verify"] {

@@ -75,7 +75,7 @@ fn complains(result: &(Option<i32>, String), code: i32, wanted: &[&str], unwante
 }
 
 #[test]
-fn a_folder_that_may_not_be_read_is_named_without_a_word_of_writing() {
+fn unreadable_folder_is_reported_without_mention_of_write_access() {
     let place = PermissionSandbox::new();
     place.shards("locked", 1);
     place.allow("locked", 0o000);
@@ -89,7 +89,7 @@ fn a_folder_that_may_not_be_read_is_named_without_a_word_of_writing() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_to_states_it_before_anything_is_read() {
+fn folder_without_write_access_is_refused_by_prepare() {
     let place = PermissionSandbox::new();
     place.shards("fixed", 2);
     place.allow("fixed", 0o555);
@@ -101,7 +101,7 @@ fn a_folder_that_may_not_be_written_to_states_it_before_anything_is_read() {
 }
 
 #[test]
-fn one_shard_that_may_not_be_read_is_reported_with_its_name() {
+fn unreadable_shard_is_reported_by_name() {
     let place = PermissionSandbox::new();
     place.shards("raw", 3);
     place.allow("raw", 0o777);
@@ -116,7 +116,7 @@ fn one_shard_that_may_not_be_read_is_reported_with_its_name() {
 }
 
 #[test]
-fn what_cannot_be_read_at_all_cannot_be_browsed() {
+fn browse_of_only_unreadable_files_fails() {
     let place = PermissionSandbox::new();
     place.shards("raw", 2);
     place.allow("raw/s_0.tar", 0o000);
@@ -131,7 +131,7 @@ fn what_cannot_be_read_at_all_cannot_be_browsed() {
 }
 
 #[test]
-fn media_that_may_not_be_read_leave_out_their_rows() {
+fn rows_of_unreadable_media_are_skipped_with_a_problem() {
     let place = PermissionSandbox::new();
     std::fs::create_dir(place.path("in")).unwrap();
     place.allow("in", 0o777);

@@ -12,7 +12,7 @@ fn prepared() -> Sandbox {
 }
 
 #[test]
-fn a_prepared_data_set_shows_what_it_holds_and_what_comes_next() {
+fn prepare_reports_contents_equivalent_command_and_next_step() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let ran = sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT}")).ends(0);
@@ -25,7 +25,7 @@ fn a_prepared_data_set_shows_what_it_holds_and_what_comes_next() {
 }
 
 #[test]
-fn the_printed_command_says_the_same_plan() {
+fn equivalent_command_of_prepare_writes_the_same_splits() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let value =
@@ -38,7 +38,7 @@ fn the_printed_command_says_the_same_plan() {
 }
 
 #[test]
-fn the_same_again_has_nothing_to_do() {
+fn repeated_prepare_does_nothing() {
     let sandbox = prepared();
     let uuid = sandbox.read("data/.nv-meta/index.uuid");
     sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT}")).ends(0).says("Nothing to do");
@@ -71,7 +71,7 @@ fn force_overwrite_keeps_excludes_and_a_backup() {
 }
 
 #[test]
-fn update_takes_new_shards_in() {
+fn update_adds_new_shards_to_the_given_split() {
     let sandbox = prepared();
     sandbox.tar("data/s_10.tar", ["100", "101"]);
     sandbox.say("prepare data --yes --update --new-to val").ends(0).says("11 shards");
@@ -140,7 +140,7 @@ fn a_dry_run_prints_and_writes_nothing() {
 }
 
 #[test]
-fn a_dry_run_on_a_prepared_data_set_knows_its_counts() {
+fn dry_run_on_a_prepared_data_set_counts_samples_per_split() {
     let sandbox = prepared();
     let line = "prepare data --dry-run --json --force-overwrite --split-ratio 1,1,0 --skip-dataset-yaml";
     let value = sandbox.say(line).ends(0).json("ok");
@@ -161,7 +161,7 @@ fn a_saved_plan_is_replayed() {
 }
 
 #[test]
-fn a_plan_is_saved_over_an_earlier_plan_and_over_nothing_else() {
+fn save_plan_replaces_only_plan_files() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let save = |ratio: &str, name: &str| {
@@ -194,7 +194,7 @@ fn plans_that_cannot_be_read_name_the_reason() {
 }
 
 #[test]
-fn splits_and_excludes_come_from_a_file_as_they_are() {
+fn splits_from_and_exclude_from_are_written_unchanged() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.write(
@@ -216,7 +216,7 @@ fn splits_and_excludes_come_from_a_file_as_they_are() {
 }
 
 #[test]
-fn tables_can_be_left_out() {
+fn skip_sample_tables_writes_only_tar_indexes() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT} --skip-sample-tables")).ends(0);
@@ -225,7 +225,7 @@ fn tables_can_be_left_out() {
 }
 
 #[test]
-fn crude_data_sets_can_have_a_cooker() {
+fn cooker_template_is_written_for_crude_data_sets() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("prepare data --yes --split-ratio 8,1,1 --sample-type CrudeWebdataset --cooker").ends(0);
@@ -234,7 +234,7 @@ fn crude_data_sets_can_have_a_cooker() {
 }
 
 #[test]
-fn duplicate_keys_are_refused_and_can_be_kept_once() {
+fn duplicate_keys_are_refused_and_keep_first_excludes_later_copies() {
     let sandbox = Sandbox::new();
     sandbox.tar("data/a.tar", ["1", "2"]);
     sandbox.tar("data/b.tar", ["3", "1"]);
@@ -262,7 +262,7 @@ fn duplicate_keys_are_refused_and_can_be_kept_once() {
 }
 
 #[test]
-fn problems_are_exit_code_1_unless_they_are_accepted() {
+fn problems_end_with_exit_code_1_without_problems_ok() {
     let sandbox = Sandbox::new();
     sandbox.tar("data/a.tar", ["1", "2"]);
     sandbox.tar_of("data/empty.tar", &[]);
@@ -315,7 +315,7 @@ fn names_from_the_data_never_reach_the_terminal_raw() {
 }
 
 #[test]
-fn quiet_says_nothing_when_all_is_well() {
+fn quiet_prepare_without_problems_prints_nothing() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let ran = sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT} -q")).ends(0);
@@ -323,7 +323,7 @@ fn quiet_says_nothing_when_all_is_well() {
 }
 
 #[test]
-fn lint_names_what_changed() {
+fn lint_names_changed_shards() {
     let sandbox = prepared();
     sandbox.tar("data/s_04.tar", ["040", "041", "042", "043"]);
     sandbox.say("lint data").ends(1).complains("s_04.tar");
@@ -334,7 +334,7 @@ fn lint_names_what_changed() {
 }
 
 #[test]
-fn what_is_not_prepared_cannot_be_checked() {
+fn unprepared_data_set_is_refused_by_info_lint_and_verify() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     for command in ["info", "lint", "verify"] {
@@ -345,7 +345,7 @@ fn what_is_not_prepared_cannot_be_checked() {
 }
 
 #[test]
-fn a_read_only_folder_is_the_environments_fault() {
+fn read_only_folder_is_an_environment_failure() {
     if rustix::process::geteuid().is_root() {
         // Root can write to every folder.
         return;
@@ -359,7 +359,7 @@ fn a_read_only_folder_is_the_environments_fault() {
 }
 
 #[test]
-fn the_path_may_look_like_a_flag() {
+fn path_with_leading_dash_is_prepared() {
     let sandbox = Sandbox::new();
     sandbox.tar("-data/-s.tar", ["1"]);
     let ran = sandbox.say("prepare --yes --split-ratio 1,0,0 --skip-dataset-yaml -- -data").ends(0);
@@ -378,7 +378,7 @@ fn shards_in_two_splits_are_named_by_prepare_and_lint() {
 }
 
 #[test]
-fn excludes_that_are_kept_and_match_nothing_any_more_are_problems() {
+fn kept_excludes_without_matches_are_problems() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT} --exclude-sample s_00.tar/000")).ends(0);
@@ -392,7 +392,7 @@ fn excludes_that_are_kept_and_match_nothing_any_more_are_problems() {
 }
 
 #[test]
-fn a_saved_plan_runs_from_anywhere_and_is_not_saved_when_its_answers_are_refused() {
+fn saved_plan_has_absolute_paths_and_refused_answers_save_none() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say(&format!("prepare data --dry-run --split-ratio 8,1,x {TEXT} --save-plan bad.yaml")).ends(2);
@@ -404,7 +404,7 @@ fn a_saved_plan_runs_from_anywhere_and_is_not_saved_when_its_answers_are_refused
 }
 
 #[test]
-fn a_misspelt_sample_type_is_named_before_its_field_map_is_asked_for() {
+fn misspelt_sample_type_is_refused_before_its_field_map_is_required() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let ran = sandbox.say("prepare data --yes --split-ratio 8,1,1 --sample-type CaptionSample").ends(2);
@@ -414,7 +414,7 @@ fn a_misspelt_sample_type_is_named_before_its_field_map_is_asked_for() {
 }
 
 #[test]
-fn lint_under_the_drop_in_name_knows_the_splits() {
+fn energon_lint_checks_split_names() {
     let sandbox = prepared();
     sandbox.say("energon lint data").ends(0);
     sandbox.say("energon lint data --split-parts train,val").ends(0);
@@ -423,7 +423,7 @@ fn lint_under_the_drop_in_name_knows_the_splits() {
 }
 
 #[test]
-fn excluded_shards_are_in_no_share_and_info_says_the_same() {
+fn shares_of_prepare_and_info_omit_excluded_shards() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let line = format!("prepare data --split-ratio 8,1,1 {TEXT} --exclude-sample s_0{{0..1}}.tar");
@@ -435,7 +435,7 @@ fn excluded_shards_are_in_no_share_and_info_says_the_same() {
 }
 
 #[test]
-fn an_update_shows_where_new_shards_went_and_which_are_gone() {
+fn update_lists_added_and_removed_shards() {
     let sandbox = prepared();
     sandbox.tar("data/s_10.tar", ["100"]);
     for gone in ["data/s_02.tar", "data/s_03.tar"] {
@@ -452,7 +452,7 @@ fn an_update_shows_where_new_shards_went_and_which_are_gone() {
 }
 
 #[test]
-fn verify_finds_new_shards_and_lost_excludes_as_lint_does() {
+fn verify_and_lint_find_new_shards_and_unmatched_excludes() {
     let sandbox = prepared();
     sandbox.tar("data/s_10.tar", ["100"]);
     let splits = sandbox.text("data/.nv-meta/split.yaml").replace("exclude: []", "exclude:\n- s_00.tar/nope");
@@ -464,7 +464,7 @@ fn verify_finds_new_shards_and_lost_excludes_as_lint_does() {
 }
 
 #[test]
-fn damage_since_the_preparation_is_not_said_to_be_excluded() {
+fn damage_since_preparation_is_reported_as_not_excluded() {
     let sandbox = prepared();
     let mut shard = sandbox.read("data/s_00.tar");
     let at = 1024 + 150;
@@ -479,7 +479,7 @@ fn damage_since_the_preparation_is_not_said_to_be_excluded() {
 }
 
 #[test]
-fn lint_gives_a_shard_that_is_cut_short_its_way_out() {
+fn lint_of_a_cut_shard_has_a_hint() {
     let sandbox = prepared();
     let shard = sandbox.read("data/s_00.tar");
     sandbox.write("data/s_00.tar", &shard[..2048]);
@@ -507,7 +507,7 @@ fn hints_are_commands_with_the_path_in_quotes() {
 }
 
 #[test]
-fn shards_next_to_a_database_without_its_description_are_not_prepared() {
+fn shards_with_an_empty_database_are_not_prepared() {
     let sandbox = Sandbox::new();
     sandbox.tar("data/a.tar", ["one", "two"]);
     sandbox.write("data/.nv-meta/index.sqlite", "");

@@ -136,7 +136,7 @@ fn a_data_set_is_prepared_by_plain_prompts() {
 }
 
 #[test]
-fn a_dumb_terminal_is_asked_by_prompts_and_leaving_writes_nothing() {
+fn dumb_terminal_gets_prompts_and_quitting_writes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let mut dialogue = Dialogue::start(&sandbox, "prepare data --skip-dataset-yaml", "dumb");
@@ -149,7 +149,7 @@ fn a_dumb_terminal_is_asked_by_prompts_and_leaving_writes_nothing() {
 }
 
 #[test]
-fn a_division_can_be_given_up_for_another() {
+fn prompts_exclude_shards_and_can_change_the_split_method() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let mut dialogue = Dialogue::start(&sandbox, "prepare data --plain --skip-dataset-yaml", "xterm");
@@ -229,7 +229,7 @@ fn ctrl_c_at_a_question_writes_nothing() {
 }
 
 #[test]
-fn media_are_asked_for_where_there_are_any_and_recorded() {
+fn prompts_offer_to_record_media_metadata() {
     let sandbox = Sandbox::new();
     let entries: Vec<(String, Vec<u8>)> = (0..3).map(|n| (format!("{n:03}.jpg"), Sandbox::jpeg(7, 5))).collect();
     sandbox.tar_of("data/s_00.tar", &entries);
@@ -246,7 +246,7 @@ fn media_are_asked_for_where_there_are_any_and_recorded() {
 }
 
 #[test]
-fn a_change_of_the_splits_is_shown_and_asked_for_before_it_is_written() {
+fn splits_move_shows_the_difference_and_needs_confirmation() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("prepare data --yes --split-ratio 8,1,1 --sample-type CrudeWebdataset").ends(0);
@@ -312,7 +312,7 @@ fn without_a_full_screen_the_editor_is_a_menu() {
 }
 
 #[test]
-fn packing_is_asked_for_and_looked_at_before_it_runs() {
+fn pack_prompts_show_documents_and_preview_before_the_run() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"body\": \"The first one.\"}\n{\"body\": \"straße 東京\"}\n");
     let tokenizer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/tokenizers/bpe1k");
@@ -337,7 +337,7 @@ fn packing_is_asked_for_and_looked_at_before_it_runs() {
 }
 
 #[test]
-fn a_list_of_paths_asks_for_the_folder_that_they_start_from() {
+fn pack_prompts_request_the_base_folder_of_listed_paths() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"The first one.\"}\n");
     sandbox.write("list.txt", "a.jsonl\n");
@@ -361,7 +361,7 @@ fn pick(dialogue: &mut Dialogue, label: &str) {
 }
 
 #[test]
-fn the_prompts_of_packing_give_every_setting_that_the_screens_have() {
+fn pack_prompts_can_change_settings() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"The first one.\"}\n{\"text\": \"The second one.\"}\n");
     let tokenizer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/tokenizers/bpe1k");
@@ -393,7 +393,7 @@ fn the_prompts_of_packing_give_every_setting_that_the_screens_have() {
 }
 
 #[test]
-fn the_prompts_of_deduplicating_give_every_setting_that_the_screens_have() {
+fn dedup_prompts_can_change_settings() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.jsonl", "{\"text\": \"The first one.\"}\n{\"text\": \"The first one.\"}\n");
     let mut dialogue = Dialogue::start(&sandbox, "dedup in --minlen 10 --plain", "xterm-256color");
@@ -416,7 +416,7 @@ fn the_prompts_of_deduplicating_give_every_setting_that_the_screens_have() {
 }
 
 #[test]
-fn deduplicating_is_asked_for_with_what_each_length_removes() {
+fn dedup_prompts_show_the_removed_share_per_length() {
     let sandbox = Sandbox::new();
     let line = format!("{{\"text\": \"{}\"}}\n", "a sentence of some length that is there twice ".repeat(3));
     sandbox.write("in/a.jsonl", &(line.clone() + &line));
@@ -433,7 +433,7 @@ fn deduplicating_is_asked_for_with_what_each_length_removes() {
 }
 
 #[test]
-fn the_size_of_samples_is_asked_for_and_replaced_by_its_alternative() {
+fn prompt_for_sample_size_accepts_variable_instead() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"The first one.\"}\n");
     let tokenizer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/tokenizers/bpe1k");

@@ -3,7 +3,7 @@
 use super::cli_support::Sandbox;
 
 #[test]
-fn from_a_first_look_to_a_second_week() {
+fn data_set_is_prepared_checked_and_updated_later() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let plan = "--split-ratio 8,1,1 --sample-type TextSample --field-map text=json[text],txt";
@@ -39,7 +39,7 @@ fn train_and_val_folders_are_divided_by_pattern() {
 }
 
 #[test]
-fn another_loader_gets_a_yaml_of_its_own() {
+fn additional_dataset_yaml_has_the_given_name() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("prepare data --yes --split-ratio 8,1,1 --sample-type TextSample --field-map text=txt").ends(0);
@@ -68,7 +68,7 @@ fn a_compressed_shard_is_rewritten_on_request() {
 }
 
 #[test]
-fn workers_and_colours_change_no_byte() {
+fn prepared_bytes_are_independent_of_threads_and_colours() {
     let mut files: Vec<Vec<u8>> = Vec::new();
     for flags in ["--threads 1", "--threads 7 --color always", "--num-workers 2 --memory 64MiB -v"] {
         let sandbox = Sandbox::new();
@@ -89,7 +89,7 @@ fn workers_and_colours_change_no_byte() {
 }
 
 #[test]
-fn scratch_goes_to_the_given_folder_and_is_left_clean() {
+fn scratch_folder_is_used_and_emptied() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     std::fs::create_dir(sandbox.path("fast")).unwrap();

@@ -12,7 +12,7 @@ fn prepared(more: &str) -> Sandbox {
 }
 
 #[test]
-fn an_update_without_new_shards_still_takes_new_answers() {
+fn update_without_new_shards_applies_new_answers() {
     let sandbox = prepared("");
     sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
     let dry = sandbox.say("prepare data --update --dry-run").ends(0).says("Nothing to do: data is prepared");
@@ -31,7 +31,7 @@ fn an_update_without_new_shards_still_takes_new_answers() {
 }
 
 #[test]
-fn a_shard_that_is_left_out_on_purpose_is_not_a_new_one() {
+fn excluded_shard_is_not_a_new_shard_for_update() {
     let sandbox = prepared("--exclude s_09");
     sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
     sandbox.say(&format!("{LINE} --exclude s_09 --dry-run")).ends(0);
@@ -45,7 +45,7 @@ fn a_shard_that_is_left_out_on_purpose_is_not_a_new_one() {
 }
 
 #[test]
-fn an_exclude_of_a_shard_that_is_gone_is_reported_until_it_is_removed() {
+fn exclude_of_a_missing_shard_is_reported_until_it_is_removed() {
     let sandbox = prepared("--exclude-sample s_03.tar/031");
     std::fs::remove_file(sandbox.path("data/s_03.tar")).unwrap();
     let message = "'s_03.tar/031': this exclude, kept from before, matches nothing";
@@ -60,7 +60,7 @@ fn an_exclude_of_a_shard_that_is_gone_is_reported_until_it_is_removed() {
 }
 
 #[test]
-fn an_update_makes_no_tables_that_were_not_wanted() {
+fn update_keeps_sample_tables_disabled() {
     let sandbox = prepared("--skip-sample-tables");
     sandbox.tar("data/s_10.tar", ["000"]);
     sandbox.say("prepare data --yes --update").ends(0);
@@ -68,7 +68,7 @@ fn an_update_makes_no_tables_that_were_not_wanted() {
 }
 
 #[test]
-fn a_split_that_a_person_took_away_stays_away() {
+fn removed_split_is_not_restored_by_update() {
     let sandbox = prepared("");
     sandbox.write("data/.nv-meta/split.yaml", "split_parts:\n  train:\n  - s_{00..07}.tar\n  val: []\nexclude: []\n");
     sandbox.tar("data/s_10.tar", ["new"]);
@@ -92,7 +92,7 @@ fn later_runs_ignore_rewritten_tgz() {
 }
 
 #[test]
-fn an_exclude_of_a_sample_that_is_not_there_is_reported() {
+fn excludes_of_missing_samples_are_reported() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let line = format!("{LINE} --exclude-sample s_00.tar/nope --exclude-sample s_0{{1..2}}.tar/010");
@@ -103,7 +103,7 @@ fn an_exclude_of_a_sample_that_is_not_there_is_reported() {
 }
 
 #[test]
-fn the_command_after_a_run_names_no_file_that_is_not_there() {
+fn equivalent_command_with_split_lists_runs_the_recorded_plan() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.write("mine.yaml", "split_parts:\n  train:\n  - s_{00..08}.tar\n  val:\n  - s_09.tar\n");
@@ -117,7 +117,7 @@ fn the_command_after_a_run_names_no_file_that_is_not_there() {
 }
 
 #[test]
-fn an_update_never_replaces_splits_that_it_cannot_read() {
+fn update_does_not_replace_an_invalid_split_yaml() {
     let sandbox = prepared("--exclude-sample s_00.tar/000");
     let broken = "split_parts: [\nexclude:\n- s_00.tar/000\n";
     sandbox.write("data/.nv-meta/split.yaml", broken);
@@ -130,7 +130,7 @@ fn an_update_never_replaces_splits_that_it_cannot_read() {
 }
 
 #[test]
-fn what_does_not_work_without_tables_is_reported() {
+fn missing_access_by_name_without_tables_is_noted() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say(&format!("{LINE} --skip-sample-tables")).ends(0).complains("access by name");
@@ -138,7 +138,7 @@ fn what_does_not_work_without_tables_is_reported() {
 }
 
 #[test]
-fn what_was_taken_away_since_is_made_again() {
+fn deleted_or_damaged_prepared_files_are_rewritten() {
     let sandbox = prepared("");
     let whole = sandbox.read("data/s_03.tar.idx");
     let damages: [(&str, &dyn Fn()); 4] = [
@@ -165,7 +165,7 @@ fn what_was_taken_away_since_is_made_again() {
 }
 
 #[test]
-fn the_problems_of_shards_are_reported_again() {
+fn problems_of_unchanged_shards_are_repeated_by_later_runs() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let bytes = sandbox.read("data/s_03.tar");
@@ -186,7 +186,7 @@ fn the_problems_of_shards_are_reported_again() {
 }
 
 #[test]
-fn what_a_person_changed_since_stays_where_something_is_made_again() {
+fn edited_splits_and_yaml_survive_rewriting_of_deleted_files() {
     for gone in ["data/s_02.tar.idx", "data/.nv-meta/index.sqlite", "data/.nv-meta/index.uuid"] {
         let sandbox = prepared("");
         sandbox.say("splits move data s_00.tar --to test").ends(0);
@@ -215,7 +215,7 @@ fn what_a_person_changed_since_stays_where_something_is_made_again() {
 }
 
 #[test]
-fn an_update_still_shows_the_problems_of_shards_that_it_does_not_read() {
+fn update_reports_problems_of_unread_shards() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let bytes = sandbox.read("data/s_03.tar");
@@ -230,7 +230,7 @@ fn an_update_still_shows_the_problems_of_shards_that_it_does_not_read() {
 }
 
 #[test]
-fn doubles_are_checked_anew_once_the_first_ones_are_gone() {
+fn duplicates_are_rechecked_when_the_first_copies_change() {
     for leaves in ["gone", "another", "renamed"] {
         let sandbox = Sandbox::new();
         sandbox.ten_shards();
@@ -269,7 +269,7 @@ fn doubles_are_checked_anew_once_the_first_ones_are_gone() {
 }
 
 #[test]
-fn what_a_person_excluded_of_a_doubled_key_stays() {
+fn manual_exclude_of_a_duplicate_key_is_kept() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.tar("data/s_10.tar", ["twice", "between", "twice"]);
@@ -281,7 +281,7 @@ fn what_a_person_excluded_of_a_doubled_key_stays() {
 }
 
 #[test]
-fn what_a_person_excluded_before_a_run_would_have_stays() {
+fn manual_exclude_that_equals_an_automatic_one_is_kept() {
     for by_plan in [false, true] {
         let sandbox = Sandbox::new();
         sandbox.ten_shards();
@@ -313,7 +313,7 @@ fn what_a_person_excluded_before_a_run_would_have_stays() {
 }
 
 #[test]
-fn excludes_of_damage_go_with_the_damage() {
+fn automatic_excludes_are_removed_when_the_damage_is_repaired() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let sound = sandbox.read("data/s_03.tar");
@@ -336,7 +336,7 @@ fn excludes_of_damage_go_with_the_damage() {
 }
 
 #[test]
-fn what_a_person_wrote_into_the_yaml_files_is_kept_under_another_name() {
+fn edited_yaml_files_are_kept_as_backups() {
     let sandbox = prepared("");
     let edited = format!("{}subflavors:\n  kind: mine\n", sandbox.text("data/.nv-meta/dataset.yaml"));
     sandbox.write("data/.nv-meta/dataset.yaml", &edited);
@@ -363,7 +363,7 @@ fn what_a_person_wrote_into_the_yaml_files_is_kept_under_another_name() {
 }
 
 #[test]
-fn splits_that_were_taken_away_are_made_again_by_an_update() {
+fn deleted_split_yaml_is_rewritten_by_update() {
     let sandbox = prepared("");
     let splits = sandbox.text("data/.nv-meta/split.yaml");
     std::fs::remove_file(sandbox.path("data/.nv-meta/split.yaml")).unwrap();
@@ -374,7 +374,7 @@ fn splits_that_were_taken_away_are_made_again_by_an_update() {
 }
 
 #[test]
-fn an_update_reports_that_it_divides_nothing_anew() {
+fn update_reports_that_split_ratio_moves_no_shards() {
     let sandbox = prepared("");
     let splits = sandbox.text("data/.nv-meta/split.yaml");
     let message = "an update leaves shards in the splits that they are in";
@@ -386,7 +386,7 @@ fn an_update_reports_that_it_divides_nothing_anew() {
 }
 
 #[test]
-fn a_run_with_nothing_to_do_counts_what_is_trained_on() {
+fn run_with_nothing_to_do_counts_samples_without_excludes() {
     let sandbox = prepared("");
     sandbox.say("splits exclude data s_00.tar").ends(0);
     let count = |flags: &str| {
@@ -398,7 +398,7 @@ fn a_run_with_nothing_to_do_counts_what_is_trained_on() {
 }
 
 /// Checks a run, and the same run again with the reason for its exit code, which `--problems-ok` changes.
-fn says_what_was_found_before(sandbox: &Sandbox, line: &str, problems: u64, first: &str) {
+fn assert_earlier_problems_are_repeated(sandbox: &Sandbox, line: &str, problems: u64, first: &str) {
     sandbox.say(line).ends(1).leaves_out("The run that made it");
     let all = gristmill_core::text::count(problems, "problem");
     let reason = format!("{all} found; the first: ");
@@ -413,7 +413,7 @@ fn says_what_was_found_before(sandbox: &Sandbox, line: &str, problems: u64, firs
 }
 
 #[test]
-fn a_run_with_nothing_to_do_names_the_problems_that_decide_its_exit_code() {
+fn run_with_nothing_to_do_reports_the_problems_that_decide_its_exit_code() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let bytes = sandbox.read("data/s_03.tar");
@@ -440,10 +440,10 @@ fn pack_dedup_and_saved_plans_repeat_earlier_problems() {
     let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/modalities/tokenizers/bpe1k/tokenizer.json");
     let flags = "--format nanosets --eos-token <|endoftext|> --output packed";
     let pack = format!("pack in/a.jsonl {flags} --tokenizer {tokenizer}");
-    says_what_was_found_before(&sandbox, &pack, 1_234, "a.jsonl");
-    says_what_was_found_before(&sandbox, "dedup one --minlen 20 --output out", 1, "a.jsonl");
-    says_what_was_found_before(&sandbox, "dedup in --minlen 20 --output many", 1_234, "a.jsonl");
+    assert_earlier_problems_are_repeated(&sandbox, &pack, 1_234, "a.jsonl");
+    assert_earlier_problems_are_repeated(&sandbox, "dedup one --minlen 20 --output out", 1, "a.jsonl");
+    assert_earlier_problems_are_repeated(&sandbox, "dedup in --minlen 20 --output many", 1_234, "a.jsonl");
     sandbox.say("dedup one --minlen 20 --output out --save-plan plan.yaml").ends(1);
     std::fs::remove_dir_all(sandbox.path("out")).unwrap();
-    says_what_was_found_before(&sandbox, "run plan.yaml", 1, "a.jsonl");
+    assert_earlier_problems_are_repeated(&sandbox, "run plan.yaml", 1, "a.jsonl");
 }

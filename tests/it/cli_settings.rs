@@ -13,7 +13,7 @@ fn with_settings(sandbox: &Sandbox, text: &str, args: &[&str]) -> RunOutput {
 }
 
 #[test]
-fn own_keys_are_in_the_table_that_is_printed() {
+fn keys_prints_user_bindings() {
     let sandbox = Sandbox::new();
     let ran = with_settings(&sandbox, "keys:\n  home:\n    prepare: [Z, ctrl-k]\n    mix: []\n", &["keys"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
@@ -24,7 +24,7 @@ fn own_keys_are_in_the_table_that_is_printed() {
 }
 
 #[test]
-fn every_heading_of_the_table_is_there_once() {
+fn headings_of_printed_keys_are_unique() {
     let ran = Sandbox::new().say("keys").ends(0);
     let mut headings: Vec<&str> =
         ran.out.split("\n\n").filter_map(|section| section.lines().next()).filter(|line| !line.is_empty()).collect();
@@ -36,7 +36,7 @@ fn every_heading_of_the_table_is_there_once() {
 }
 
 #[test]
-fn mistakes_are_reported_by_keys_and_by_the_doctor_and_stop_nothing() {
+fn settings_mistakes_are_reported_by_keys_and_doctor() {
     let sandbox = Sandbox::new();
     let text = "tehme: dark\nkeys:\n  home:\n    prepare: [entr]\n    info: [I]\n";
     let ran = with_settings(&sandbox, text, &["keys"]);
@@ -57,7 +57,7 @@ fn mistakes_are_reported_by_keys_and_by_the_doctor_and_stop_nothing() {
 }
 
 #[test]
-fn an_unknown_way_of_showing_pictures_is_reported() {
+fn unknown_picture_protocol_is_reported_by_doctor() {
     let sandbox = Sandbox::new();
     let doctor = |way: &str| {
         let output = sandbox.command(["doctor"]).env("GRISTMILL_PICTURES", way).output().unwrap();

@@ -55,17 +55,17 @@ fn interrupted_by(signal: rustix::process::Signal, code: i32) {
 }
 
 #[test]
-fn sigint_is_130_and_the_same_command_goes_on() {
+fn sigint_is_exit_code_130_and_the_run_can_be_resumed() {
     interrupted_by(rustix::process::Signal::INT, 130);
 }
 
 #[test]
-fn sigterm_is_143_and_the_same_command_goes_on() {
+fn sigterm_is_exit_code_143_and_the_run_can_be_resumed() {
     interrupted_by(rustix::process::Signal::TERM, 143);
 }
 
 #[test]
-fn a_killed_run_leaves_nothing_visible_and_its_scratch_is_cleaned_by_the_next() {
+fn killed_prepare_publishes_nothing_and_its_scratch_is_removed_by_the_next() {
     let sandbox = large();
     let mut child = scanning(&sandbox);
     child.kill().unwrap();
@@ -78,7 +78,7 @@ fn a_killed_run_leaves_nothing_visible_and_its_scratch_is_cleaned_by_the_next() 
 }
 
 #[test]
-fn a_reader_that_goes_away_does_not_stop_the_run() {
+fn closed_output_pipe_does_not_stop_prepare() {
     let sandbox = large();
     let mut child = scanning(&sandbox);
     drop(child.stdout.take());

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::process::Stdio;
 
 #[test]
-fn keys_come_from_the_table_of_the_screens() {
+fn keys_command_lists_bindings_by_context() {
     let sandbox = Sandbox::new();
     sandbox.say("keys").ends(0).says("everywhere").says("Ctrl-c");
     let value = sandbox.say("keys --json").ends(0).json("ok");
@@ -58,7 +58,7 @@ fn a_manual_page_lists_the_options_of_every_command_below_it() {
 }
 
 #[test]
-fn help_of_a_command_is_what_its_flag_prints() {
+fn help_command_prints_the_same_as_the_help_flag() {
     let sandbox = Sandbox::new();
     for command in ["", "prepare", "splits move", "mix", "energon prepare"] {
         let help = sandbox.say(&format!("help {command}")).ends(0);
@@ -71,7 +71,7 @@ fn help_of_a_command_is_what_its_flag_prints() {
 }
 
 #[test]
-fn a_mistyped_command_is_answered_with_the_one_that_is_meant() {
+fn mistyped_commands_get_a_suggestion() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     for (line, meant) in [
@@ -92,7 +92,7 @@ fn a_mistyped_command_is_answered_with_the_one_that_is_meant() {
 }
 
 #[test]
-fn the_doctor_tries_the_rights_at_an_address() {
+fn doctor_checks_access_rights_of_an_address() {
     let sandbox = Sandbox::new();
     let ran = sandbox.say("doctor mem://doctor/set").ends(0).leaves_out("program:").says("latency: ");
     let ran = ran.says("list: yes").says("read: it has no object").says("write: yes");
@@ -111,7 +111,7 @@ fn the_doctor_tries_the_rights_at_an_address() {
 }
 
 #[test]
-fn the_doctor_looks_at_machine_and_data_set() {
+fn doctor_checks_machine_and_data_set() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("doctor").says("terminal:").says("scratch folder:").says("open files:");
@@ -125,7 +125,7 @@ fn the_doctor_looks_at_machine_and_data_set() {
 }
 
 #[test]
-fn a_bug_report_holds_versions_and_no_names() {
+fn bug_report_has_versions_and_no_private_names() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let output = sandbox
@@ -142,14 +142,14 @@ fn a_bug_report_holds_versions_and_no_names() {
 }
 
 #[test]
-fn jobs_are_none_where_nothing_ran() {
+fn jobs_without_runs_are_an_empty_list() {
     let sandbox = Sandbox::new();
     sandbox.say("jobs").ends(0).says("No running or interrupted jobs");
     assert_eq!(sandbox.say("jobs --json").ends(0).json("ok")["jobs"].as_array().unwrap().len(), 0);
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn closed_stdout_is_not_an_error() {
     let sandbox = Sandbox::new();
     let mut child = sandbox.command(["keys"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -168,7 +168,7 @@ fn a_full_disk_at_stdout_is_reported() {
 }
 
 #[test]
-fn a_log_is_written_only_when_asked_for() {
+fn log_is_written_only_with_log_level() {
     let sandbox = Sandbox::new();
     let plain = sandbox.say("keys").ends(0);
     let log = sandbox.path("../home/state/gristmill/log");

@@ -64,7 +64,7 @@ fn refused(ran: RunOutput, subject: &str, hint: &str) {
 }
 
 #[test]
-fn show_prints_splits_with_shares_and_what_is_in_no_split() {
+fn show_prints_splits_with_shares_and_unassigned_shards() {
     let sandbox = prepared();
     let ran = sandbox.say("splits show data").ends(0);
     ran.says("train       8       24  80.0 %").says("val         1        3  10.0 %");
@@ -73,7 +73,7 @@ fn show_prints_splits_with_shares_and_what_is_in_no_split() {
 }
 
 #[test]
-fn show_lists_shards_and_excludes_when_asked() {
+fn show_lists_shards_and_excludes_with_flags() {
     let sandbox = prepared();
     sandbox.run(["splits", "exclude", "data", "s_01.tar", "s_02.tar/020", "--note", "blurred"]).ends(0);
     let ran = sandbox.say("splits show data --shards --excludes").ends(0);
@@ -82,7 +82,7 @@ fn show_lists_shards_and_excludes_when_asked() {
 }
 
 #[test]
-fn show_as_json_has_every_list() {
+fn show_as_json_has_splits_and_excludes() {
     let sandbox = prepared();
     sandbox.run(["splits", "exclude", "data", "s_02.tar/02{0..1}", "--note", "twice"]).ends(0);
     let value = sandbox.say("splits show data --json").ends(0).json("ok");
@@ -108,7 +108,7 @@ fn a_shard_moves_and_nothing_but_the_file_changes() {
 }
 
 #[test]
-fn what_a_person_wrote_around_an_edit_stays() {
+fn edits_keep_comments_quotes_and_line_ends() {
     let sandbox = prepared();
     let text = "# ours\r\nexclude:   # bad ones\r\n- 's_00.tar/000'   # eyes closed\r\nsplit_parts:\r\n  \"val\": [s_08.tar]\r\n  train:\r\n  # the old ones\r\n  - s_{00..07}.tar\r\n  test:\r\n    - s_09.tar";
     sandbox.write(YAML, text);
@@ -120,7 +120,7 @@ fn what_a_person_wrote_around_an_edit_stays() {
 }
 
 #[test]
-fn ranges_go_by_name_and_by_number() {
+fn move_accepts_ranges_of_names_and_numbers() {
     let sandbox = prepared();
     sandbox.say("splits move data --range s_00.tar..s_02.tar --to val").ends(0).says("3 shards moved to 'val'.");
     sandbox.say("splits move data --range 3..4 --to test").ends(0);
@@ -130,7 +130,7 @@ fn ranges_go_by_name_and_by_number() {
 }
 
 #[test]
-fn patterns_and_braces_name_shards() {
+fn move_accepts_patterns_and_braces() {
     let sandbox = prepared();
     sandbox.run(["splits", "move", "data", "--pattern", "s_0[01]", "--to", "val"]).ends(0);
     sandbox.run(["splits", "move", "data", "s_0{2,3}.tar", "--to", "val"]).ends(0);
@@ -139,7 +139,7 @@ fn patterns_and_braces_name_shards() {
 }
 
 #[test]
-fn a_new_split_is_added_only_when_that_is_said() {
+fn new_split_is_added_only_with_the_new_flag() {
     let sandbox = prepared();
     refused(sandbox.say("splits move data s_00.tar --to vla"), "'vla'", "did you mean 'val'? --new adds a split");
     sandbox.say("splits move data s_00.tar --to extra --new").ends(0);
@@ -149,7 +149,7 @@ fn a_new_split_is_added_only_when_that_is_said() {
 }
 
 #[test]
-fn a_move_needs_shards_that_are_there() {
+fn move_of_unknown_shards_is_refused_with_suggestions() {
     let sandbox = prepared();
     refused(sandbox.say("splits move data s_7.tar --to val"), "s_7.tar", "did you mean 's_07.tar'?");
     refused(sandbox.say("splits move data --to val"), "no shard is named", "--range FIRST..LAST");
@@ -161,7 +161,7 @@ fn a_move_needs_shards_that_are_there() {
 }
 
 #[test]
-fn a_pattern_that_names_nothing_is_answered_with_the_one_that_was_meant() {
+fn unmatched_move_pattern_is_refused_with_a_hint() {
     let sandbox = prepared();
     let ran = sandbox.run(["splits", "move", "data", "--pattern", "*_01.tar", "--to", "val"]).ends(2);
     ran.complains("*_01.tar").complains("hint: ");
@@ -169,14 +169,14 @@ fn a_pattern_that_names_nothing_is_answered_with_the_one_that_was_meant() {
 }
 
 #[test]
-fn a_target_is_needed_and_only_one() {
+fn move_needs_exactly_one_target() {
     let sandbox = prepared();
     sandbox.say("splits move data s_00.tar").ends(2).complains("--to <SPLIT>");
     sandbox.say("splits move data s_00.tar --to val --out").ends(2).complains("cannot be used with");
 }
 
 #[test]
-fn a_move_to_where_it_is_does_nothing() {
+fn move_into_the_current_split_does_nothing() {
     let sandbox = prepared();
     let before = sandbox.read(YAML);
     sandbox.say("splits move data s_08.tar --to val").ends(0).says("Nothing to do.");
@@ -186,7 +186,7 @@ fn a_move_to_where_it_is_does_nothing() {
 }
 
 #[test]
-fn a_split_that_loses_its_last_shard_is_reported_and_no_failure() {
+fn move_that_empties_a_split_is_reported_with_exit_code_0() {
     let sandbox = prepared();
     sandbox.say("splits move data s_08.tar --to train").ends(0).complains("split 'val' has no shard now");
 }
@@ -206,7 +206,7 @@ fn a_dry_run_prints_the_difference_and_writes_nothing() {
 }
 
 #[test]
-fn the_result_of_a_move_shows_the_splits() {
+fn move_as_json_has_the_new_splits() {
     let sandbox = prepared();
     let value = sandbox.say("splits move data s_07.tar --to val --json").ends(0).json("ok");
     assert_eq!(value["command"], "splits move");
@@ -216,7 +216,7 @@ fn the_result_of_a_move_shows_the_splits() {
 }
 
 #[test]
-fn quiet_says_nothing_and_works() {
+fn quiet_move_prints_nothing_and_writes() {
     let sandbox = prepared();
     let ran = sandbox.say("splits move data s_07.tar --to val -q").ends(0);
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""));
@@ -224,7 +224,7 @@ fn quiet_says_nothing_and_works() {
 }
 
 #[test]
-fn excludes_keep_their_note_next_to_them() {
+fn exclude_notes_are_written_as_comments() {
     let sandbox = prepared();
     sandbox.run(["splits", "exclude", "data", "s_01.tar", "s_02.tar/02{0..2}", "--note", "two of: #7"]).ends(0);
     let text = sandbox.text(YAML);
@@ -232,7 +232,7 @@ fn excludes_keep_their_note_next_to_them() {
 }
 
 #[test]
-fn an_exclude_that_matches_nothing_is_refused_with_the_name_that_was_meant() {
+fn unmatched_exclude_is_refused_with_a_suggestion() {
     let sandbox = prepared();
     let before = sandbox.read(YAML);
     refused(sandbox.say("splits exclude data s_01.tra"), "s_01.tra", "--allow-unmatched");
@@ -245,7 +245,7 @@ fn an_exclude_that_matches_nothing_is_refused_with_the_name_that_was_meant() {
 }
 
 #[test]
-fn one_bad_item_writes_none() {
+fn one_invalid_exclude_item_prevents_all_writes() {
     let sandbox = prepared();
     let before = sandbox.read(YAML);
     let value = sandbox.say("splits exclude data s_01.tar/010 s_77.tar s_88.tar --json").ends(2).json("error");
@@ -254,7 +254,7 @@ fn one_bad_item_writes_none() {
 }
 
 #[test]
-fn a_range_that_is_there_in_part_is_noted() {
+fn partly_matching_exclude_range_is_noted() {
     let sandbox = prepared();
     sandbox
         .run(["splits", "exclude", "data", "s_01.tar/01{0..9}"])
@@ -263,7 +263,7 @@ fn a_range_that_is_there_in_part_is_noted() {
 }
 
 #[test]
-fn items_come_from_a_file_too() {
+fn exclude_items_are_read_from_a_file() {
     let sandbox = prepared();
     sandbox.write("bad.txt", "# found by hand\ns_01.tar/010\r\n\ns_02.tar\n");
     sandbox.say("splits exclude data --from bad.txt s_03.tar/030").ends(0);
@@ -278,7 +278,7 @@ fn items_come_from_a_file_too() {
 }
 
 #[test]
-fn what_is_excluded_already_stays_once() {
+fn repeated_exclude_does_nothing() {
     let sandbox = prepared();
     sandbox.say("splits exclude data s_01.tar/010").ends(0);
     let before = sandbox.read(YAML);
@@ -296,7 +296,7 @@ fn excluding_a_whole_split_is_reported() {
 }
 
 #[test]
-fn without_sample_tables_samples_are_excluded_unchecked_and_that_is_said() {
+fn excludes_without_sample_tables_are_unchecked_with_a_note() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     prepare(&sandbox, "--skip-sample-tables");
@@ -306,7 +306,7 @@ fn without_sample_tables_samples_are_excluded_unchecked_and_that_is_said() {
 }
 
 #[test]
-fn including_one_of_a_range_leaves_the_others() {
+fn including_one_sample_of_an_excluded_range_keeps_the_others_excluded() {
     let sandbox = prepared();
     sandbox.run(["splits", "exclude", "data", "s_01.tar/01{0..2}", "--note", "dark"]).ends(0);
     sandbox.say("splits include data s_01.tar/011").ends(0).says("'s_01.tar/011' is no longer excluded.");
@@ -316,7 +316,7 @@ fn including_one_of_a_range_leaves_the_others() {
 }
 
 #[test]
-fn an_exclude_as_it_is_written_goes_as_a_whole() {
+fn including_an_exclude_item_as_written_removes_it() {
     let sandbox = prepared();
     sandbox.run(["splits", "exclude", "data", "s_0{1..3}.tar", "s_04.tar/040", "s_05.tar"]).ends(0);
     sandbox.run(["splits", "include", "data", "s_05.tar", "s_0{1..3}.tar"]).ends(0);
@@ -326,7 +326,7 @@ fn an_exclude_as_it_is_written_goes_as_a_whole() {
 }
 
 #[test]
-fn including_by_braces_reaches_into_several_excludes() {
+fn including_by_braces_changes_several_exclude_items() {
     let sandbox = prepared();
     sandbox.run(["splits", "exclude", "data", "s_0{1..3}.tar", "s_04.tar/04{0..2}", "s_05.tar/050"]).ends(0);
     sandbox.run(["splits", "include", "data", "s_0{2,3}.tar", "s_04.tar/04{0,1}", "s_05.tar/050"]).ends(0);
@@ -337,7 +337,7 @@ fn including_by_braces_reaches_into_several_excludes() {
 }
 
 #[test]
-fn including_what_two_excludes_name_takes_it_out_of_both() {
+fn including_a_sample_removes_it_from_every_exclude_item() {
     let sandbox = prepared();
     sandbox.run(["splits", "exclude", "data", "s_01.tar/01{0..2}"]).ends(0);
     sandbox.run(["splits", "exclude", "data", "s_01.tar/011", "s_02.tar", "s_02.tar/020"]).ends(0);
@@ -350,7 +350,7 @@ fn including_what_two_excludes_name_takes_it_out_of_both() {
 }
 
 #[test]
-fn including_what_is_not_excluded_is_refused() {
+fn including_an_item_that_is_not_excluded_is_refused() {
     let sandbox = prepared();
     refused(sandbox.say("splits include data s_01.tar/010"), "no exclude names it", "--excludes lists them");
     sandbox.say("splits exclude data s_01.tar").ends(0);
@@ -358,7 +358,7 @@ fn including_what_is_not_excluded_is_refused() {
 }
 
 #[test]
-fn balance_moves_as_few_shards_as_it_takes() {
+fn balance_moves_the_fewest_shards() {
     let sandbox = prepared();
     let ran = sandbox.say("splits balance data 6,2,2").ends(0);
     ran.says("2 shards to move.").says("60.0 %").says("Written");
@@ -369,7 +369,7 @@ fn balance_moves_as_few_shards_as_it_takes() {
 }
 
 #[test]
-fn balance_by_name_leaves_other_splits_alone() {
+fn balance_of_named_splits_keeps_other_splits() {
     let sandbox = prepared();
     let value = sandbox.say("splits balance data train=1,val=1 --json").ends(0).json("ok");
     assert_eq!(split(&value, "test")["shards"], 1);
@@ -381,7 +381,7 @@ fn balance_by_name_leaves_other_splits_alone() {
 }
 
 #[test]
-fn balance_refuses_ratios_that_cannot_be_meant() {
+fn balance_refuses_invalid_ratios() {
     let sandbox = prepared();
     let before = sandbox.read(YAML);
     for bad in ["8,1", "a,b,c", "train=8,1", "0,0,0", "8,-1,1", "train=1,train=2"] {
@@ -394,7 +394,7 @@ fn balance_refuses_ratios_that_cannot_be_meant() {
 }
 
 #[test]
-fn check_of_a_sound_set_is_clean() {
+fn check_of_disjoint_splits_finds_no_leak() {
     let sandbox = prepared();
     sandbox.say("splits check data").ends(0).says("No leak found in 30 samples of 10 shards (names compared");
     let value = sandbox.say("splits check data --content --json").ends(0).json("ok");
@@ -414,7 +414,7 @@ fn check_finds_copies_and_names_both_places() {
 }
 
 #[test]
-fn check_as_json_has_the_ways_out() {
+fn check_as_json_lists_repairs_of_leaks() {
     let sandbox = leaky();
     let value = sandbox.say("splits check data --content --json").ends(1).json("problems");
     assert_eq!(value["command"], "splits check");
@@ -426,7 +426,7 @@ fn check_as_json_has_the_ways_out() {
 }
 
 #[test]
-fn a_leak_is_found_and_repaired_by_the_command_that_check_prints() {
+fn leaks_are_resolved_by_exclude_and_move() {
     let sandbox = leaky();
     sandbox.say("splits exclude data val/b.tar/v1").ends(0);
     sandbox.say("splits check data --content").ends(1).says("1 leak found in 5 samples");
@@ -435,7 +435,7 @@ fn a_leak_is_found_and_repaired_by_the_command_that_check_prints() {
 }
 
 #[test]
-fn excludes_that_end_all_leaks_are_written_for_exclude_to_take() {
+fn excludes_of_leak_check_can_be_read_by_exclude() {
     let sandbox = leaky();
     let ran = sandbox.say("splits check data --content --excludes-to bad.txt").ends(1);
     ran.says("2 excludes written to bad.txt");
@@ -445,7 +445,7 @@ fn excludes_that_end_all_leaks_are_written_for_exclude_to_take() {
 }
 
 #[test]
-fn parts_and_sizes_that_count_can_be_said() {
+fn leak_check_can_be_limited_by_part_and_size() {
     let sandbox = leaky();
     let ran = sandbox.say("splits check data --content --part txt --smallest-part 8").ends(1);
     ran.says("train/a.tar/t1 (txt)");
@@ -471,7 +471,7 @@ fn check_shows_mistakes_in_the_file() {
 }
 
 #[test]
-fn shared_names_are_reported_and_are_no_failure() {
+fn shared_names_of_different_folders_are_reported_without_failure() {
     let sandbox =
         with_contents(&[("train/a.tar", &[("one/img_4711.jpg", "a")]), ("val/b.tar", &[("two/img_4711.jpg", "b")])]);
     let ran = sandbox.say("splits check data").ends(0);
@@ -479,7 +479,7 @@ fn shared_names_are_reported_and_are_no_failure() {
 }
 
 #[test]
-fn diff_goes_against_the_newest_backup_or_a_file() {
+fn diff_compares_with_the_newest_backup_or_a_file() {
     let sandbox = prepared();
     refused(sandbox.say("splits diff data"), "no backup", "gristmill splits diff data FILE");
     sandbox.write("data/.nv-meta/split.yaml.bak-20250101T000000Z", "split_parts: {}\nexclude: []\n");
@@ -497,7 +497,7 @@ fn diff_goes_against_the_newest_backup_or_a_file() {
 }
 
 #[test]
-fn without_a_terminal_the_editor_names_the_commands() {
+fn splits_editor_without_a_terminal_names_the_commands() {
     let sandbox = prepared();
     let value = sandbox.say("splits data --json").ends(2).json("error");
     assert_eq!(value["command"], "splits");
@@ -506,7 +506,7 @@ fn without_a_terminal_the_editor_names_the_commands() {
 }
 
 #[test]
-fn what_is_no_prepared_data_set_is_refused_with_what_it_is() {
+fn splits_of_unprepared_data_are_refused_with_their_kind() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("splits show data").ends(1).complains("not prepared").complains("gristmill prepare");
@@ -521,7 +521,7 @@ fn what_is_no_prepared_data_set_is_refused_with_what_it_is() {
 }
 
 #[test]
-fn a_broken_split_file_is_reported_with_its_place_and_left_alone() {
+fn invalid_split_yaml_is_reported_with_its_line_and_unchanged() {
     let sandbox = prepared();
     sandbox.write(YAML, "split_parts:\n  train:\n  - [\n");
     sandbox.say("splits show data").ends(1).complains("split.yaml").complains("line");
@@ -541,7 +541,7 @@ fn a_split_json_is_shown_and_not_edited() {
 }
 
 #[test]
-fn another_process_at_work_is_waited_out_not_overrun() {
+fn splits_locked_by_another_process_are_not_written() {
     let sandbox = prepared();
     let before = sandbox.read(YAML);
     let lock = r#"{"process":{"host":"elsewhere","pid":7,"boot_id":"x","started":1}}"#;
@@ -568,7 +568,7 @@ fn a_folder_without_write_access_is_an_environment_failure() {
 }
 
 #[test]
-fn names_with_braces_blanks_and_quotes_are_found_and_written_so_that_they_mean_themselves() {
+fn names_with_braces_blanks_and_quotes_are_escaped_and_found() {
     let sandbox = Sandbox::new();
     sandbox.tar("data/odd {1}/it's.tar", ["k{2}", "#3", "a: b", "{c,d}", "back\\slash"]);
     sandbox.tar("data/plain.tar", ["p"]);
@@ -590,7 +590,7 @@ fn names_with_braces_blanks_and_quotes_are_found_and_written_so_that_they_mean_t
 }
 
 #[test]
-fn names_with_escape_sequences_reach_no_terminal() {
+fn splits_commands_escape_control_characters_of_names() {
     let sandbox = Sandbox::new();
     sandbox.tar("data/a\u{1b}[31m.tar", ["k\u{1b}]0;x\u{7}"]);
     sandbox.tar("data/b.tar", ["q"]);
@@ -623,7 +623,7 @@ fn an_unknown_command_or_flag_is_named() {
 }
 
 #[test]
-fn diff_shows_the_changes_that_the_editor_keeps() {
+fn diff_with_draft_shows_unwritten_changes_of_the_editor() {
     let sandbox = prepared();
     refused(sandbox.say("splits diff data --draft"), "has no unwritten changes", "without --draft");
     let before = sandbox.text(YAML);

@@ -132,7 +132,7 @@ fn commands(root: &str) -> [(&'static str, String); 3] {
 }
 
 #[test]
-fn a_run_in_a_store_gives_the_bytes_of_a_local_run() {
+fn runs_in_a_store_write_the_same_bytes_as_local_runs() {
     let stores = Stores::new();
     for ((name, local), (_, stored)) in commands("").into_iter().zip(commands("s3://b/")) {
         stores.run(&local).ends(0);
@@ -194,7 +194,7 @@ fn text_is_fetched_once_and_each_shard_about_twice() {
 }
 
 #[test]
-fn cut_answers_and_a_busy_store_change_nothing() {
+fn transient_store_faults_do_not_change_the_output() {
     let stores = Stores::new();
     let busy = || Fault::Answer(503, "Retry-After: 0\r\n".into(), "<Error><Code>SlowDown</Code></Error>".into());
     for ((name, local), (_, stored)) in commands("").into_iter().zip(commands("s3://b/")) {
@@ -224,7 +224,7 @@ fn files_are_copied_up_down_and_within_the_store() {
 }
 
 #[test]
-fn a_key_that_is_no_path_is_reported_once_by_its_own_name() {
+fn store_keys_that_are_no_paths_are_reported_once_each() {
     let stores = Stores::new();
     for key in ["set/a//b", "set/a//c", "set/../x"] {
         stores.server.state.lock().unwrap().objects.insert(key.to_owned(), b"x".to_vec());
@@ -237,7 +237,7 @@ fn a_key_that_is_no_path_is_reported_once_by_its_own_name() {
 }
 
 #[test]
-fn what_can_be_opened_of_a_web_server_is_named() {
+fn web_page_address_is_refused_with_supported_addresses() {
     let stores = Stores::new();
     stores.server.state.lock().unwrap().objects.insert("page".to_owned(), b"<!DOCTYPE html>".to_vec());
     for command in ["browse", "info", "lint"] {
@@ -262,7 +262,7 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
-fn a_range_of_shards_of_a_web_server_is_read_as_one() {
+fn web_address_with_a_brace_range_is_read_as_one_data_set() {
     let stores = Stores::new();
     let address = |range: &str| format!("{}/b/set/shards/shard_{{{range}}}.tar", stores.server.address);
     let info = stores.run(&format!("info {} --json", address("0000..0003"))).ends(0).json("ok");

@@ -16,7 +16,7 @@ fn sandbox_of(case: &str) -> Sandbox {
 }
 
 #[test]
-fn info_describes_a_file_by_its_columns_and_a_folder_by_its_files() {
+fn info_describes_a_parquet_file_and_a_folder() {
     let sandbox = sandbox_of("p01_parquet_files");
     let file = sandbox.say("info data/part-0.parquet").ends(0);
     file.says("- kind: Parquet")
@@ -37,7 +37,7 @@ fn info_describes_a_file_by_its_columns_and_a_folder_by_its_files() {
 }
 
 #[test]
-fn info_names_types_and_differences_of_columns() {
+fn info_lists_column_types_and_their_differences() {
     let nested = sandbox_of("p11_chat_by_jq").say("info data").ends(0);
     nested.says("messages (list<struct<role: string, content: string>>)").says("meta.text (string)");
     let several = sandbox_of("p03_column_types").say("info data").ends(0);
@@ -56,7 +56,7 @@ fn whole_files_pass_lint_and_verify() {
 }
 
 #[test]
-fn a_changed_byte_is_found_where_pages_have_checksums_and_a_cut_file_always() {
+fn changed_parquet_page_and_cut_file_are_found_by_lint() {
     let sandbox = sandbox_of("p02_codecs_and_encodings");
     let path = sandbox.path("data/6-zstd.parquet");
     let mut bytes = std::fs::read(&path).unwrap();
@@ -74,7 +74,7 @@ fn a_changed_byte_is_found_where_pages_have_checksums_and_a_cut_file_always() {
 }
 
 #[test]
-fn browse_lists_rows_of_all_files_and_facts_measure_their_texts() {
+fn browse_and_facts_read_rows_of_all_parquet_files() {
     let sandbox = sandbox_of("p01_parquet_files");
     sandbox.say("browse data").ends(0).says("Parquet, 58 samples, 3 files").says("0 0 in part-0.parquet: json");
     sandbox.say("browse data --number 21").ends(0).says("21 1 in part-1.parquet: json");
@@ -117,7 +117,7 @@ fn csv_and_tsv_are_described_checked_and_browsed() {
 }
 
 #[test]
-fn commands_for_other_data_name_what_to_do() {
+fn unsupported_commands_for_tables_name_an_alternative() {
     let sandbox = sandbox_of("p01_parquet_files");
     let prepare = "prepare data --split-ratio 8,1,1 --sample-type CrudeWebdataset --yes";
     sandbox.say(prepare).ends(2).complains("it has rows of a table, and no tar shards").complains("pack");
@@ -130,7 +130,7 @@ fn commands_for_other_data_name_what_to_do() {
 }
 
 #[test]
-fn browse_names_what_is_missing_or_left_out_of_a_folder() {
+fn browse_reports_missing_and_skipped_files_of_a_folder() {
     let sandbox = Sandbox::new();
     let file = std::fs::read(golden("p01_parquet_files").join("input/part-0.parquet")).unwrap();
     sandbox.write("data/train-00000-of-00002.parquet", &file);
@@ -160,7 +160,7 @@ fn browse_follows_the_order_of_a_saved_data_set() {
 }
 
 #[test]
-fn token_sets_that_lack_a_file_are_recognized() {
+fn incomplete_token_sets_are_reported_with_the_missing_file() {
     let sandbox = Sandbox::new();
     sandbox.write("pair/a_text_document.bin", [0; 8]);
     for path in ["pair", "pair/a_text_document", "pair/a_text_document.bin"] {

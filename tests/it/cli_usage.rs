@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 #[test]
-fn help_names_every_command_and_no_other() {
+fn help_lists_commands_and_exit_codes() {
     let ran = Sandbox::new().say("--help").ends(0);
     for name in [
         "prepare",
@@ -77,14 +77,14 @@ fn the_home_screen_needs_a_terminal() {
 }
 
 #[test]
-fn an_unknown_command_is_answered_with_those_that_exist() {
+fn unknown_command_is_refused_with_existing_commands() {
     let unknown = Sandbox::new().run(["frobnicate", "x"]).ends(2).complains("frobnicate");
     unknown.complains("prepare, prepare-media, pack, count, dedup, shard, cp, index, run");
     Sandbox::new().run(["mix", "x"]).ends(2).complains("the commands are new, index, check");
 }
 
 #[test]
-fn a_misspelt_flag_is_answered_with_the_right_one() {
+fn misspelt_flag_is_refused_with_a_suggestion() {
     let ran = Sandbox::new()
         .say("prepare . --split-ratoi 8,1,1")
         .ends(2)
@@ -94,7 +94,7 @@ fn a_misspelt_flag_is_answered_with_the_right_one() {
 }
 
 #[test]
-fn a_missing_path_is_named() {
+fn prepare_without_a_path_is_refused() {
     Sandbox::new().say("prepare").ends(2).complains("PATH is not given").complains("hint: gristmill prepare --help");
 }
 
@@ -135,7 +135,7 @@ fn files_that_cannot_be_prepared_are_distinguished_from_folders() {
 }
 
 #[test]
-fn a_path_that_is_not_there_is_the_environments_fault() {
+fn missing_path_is_an_environment_failure() {
     let ran = Sandbox::new().say("prepare nowhere --yes --split-ratio 8,1,1 --sample-type CrudeWebdataset").ends(3);
     ran.complains("error: opening the data set failed on nowhere: no such file or folder");
 }
@@ -158,7 +158,7 @@ fn arguments_that_are_not_utf8_are_refused_without_a_panic() {
 }
 
 #[test]
-fn without_a_terminal_every_missing_flag_is_named_at_once() {
+fn missing_flags_are_all_named_without_a_terminal() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let ran = sandbox.say("prepare data").ends(2);
@@ -169,7 +169,7 @@ fn without_a_terminal_every_missing_flag_is_named_at_once() {
 }
 
 #[test]
-fn yes_alone_names_what_is_missing() {
+fn prepare_with_yes_names_the_missing_flags() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let ran = sandbox.say("prepare data --yes --sample-type TextSample").ends(2);
@@ -243,7 +243,7 @@ fn split_parts_need_a_name_and_a_pattern() {
 }
 
 #[test]
-fn numbers_and_sizes_are_checked() {
+fn invalid_numbers_and_sizes_are_usage_errors() {
     let sandbox = Sandbox::new();
     for flags in [
         ["--threads", "0"],
@@ -268,7 +268,7 @@ fn the_dataset_yaml_stays_inside_its_folder() {
 }
 
 #[test]
-fn a_splits_file_that_is_not_there_is_named() {
+fn missing_splits_and_exclude_files_are_named() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("prepare data --yes --splits-from gone.yaml --skip-dataset-yaml").ends(3).complains("gone.yaml");
@@ -288,7 +288,7 @@ fn terminal_escapes_in_arguments_are_made_visible() {
 }
 
 #[test]
-fn colour_comes_only_when_asked_for() {
+fn colour_is_used_only_with_color_always() {
     let sandbox = Sandbox::new();
     assert!(!sandbox.say("prepare").err.contains('\x1b'), "a pipe gets none");
     assert!(sandbox.say("--color always info nowhere").err.contains("\x1b[1;31merror:"));
@@ -298,7 +298,7 @@ fn colour_comes_only_when_asked_for() {
 }
 
 #[test]
-fn usage_errors_come_as_json_too() {
+fn usage_errors_are_printed_as_json() {
     let sandbox = Sandbox::new();
     for line in ["--json frobnicate", "prepare --json", "prepare . --json --threads 0", "--json"] {
         let ran = sandbox.say(line).ends(2);
@@ -309,7 +309,7 @@ fn usage_errors_come_as_json_too() {
 }
 
 #[test]
-fn several_missing_answers_are_all_in_the_object() {
+fn json_error_lists_every_missing_answer() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let value = sandbox.say("prepare data --json").ends(2).json("error");
@@ -318,7 +318,7 @@ fn several_missing_answers_are_all_in_the_object() {
 }
 
 #[test]
-fn a_plan_is_not_asked_for_in_vain() {
+fn save_plan_is_refused_by_commands_without_a_plan() {
     let sandbox = Sandbox::new();
     for command in ["info x", "repair x", "splits show x", "mix check m.yaml", "jobs"] {
         sandbox.say(&format!("{command} --save-plan p.yaml")).ends(2).complains("has no plan to save");

@@ -92,7 +92,7 @@ fn fault(pages: &BTreeMap<String, BTreeSet<String>>, name: &str, cited: &[String
 }
 
 #[test]
-fn citations_are_read_from_comments() {
+fn documentation_citations_are_parsed_from_comments() {
     let texts = |sections: &[&str]| sections.iter().map(|section| (*section).to_owned()).collect::<Vec<_>>();
     let wanted = |name: &str, sections: &[&str]| (name.to_owned(), texts(sections));
     assert_eq!(citations("//! Ratios (docs/formats/energon.md §9.1)."), [wanted("energon", &["9.1"])]);
@@ -103,7 +103,7 @@ fn citations_are_read_from_comments() {
 }
 
 #[test]
-fn missing_pages_and_sections_are_faults() {
+fn missing_pages_and_sections_are_detected() {
     let pages = BTreeMap::from([("a".to_owned(), heading_numbers("# A\n## 1. B\n```\n## 2. C\n```\n### 1.1 D\n#3\n"))]);
     let sections = |numbers: &[&str]| numbers.iter().map(|number| (*number).to_owned()).collect::<Vec<_>>();
     assert_eq!(fault(&pages, "a", &sections(&["1", "1.1"])), None);

@@ -102,17 +102,17 @@ fn killed_anywhere(prepare: fn(&Path), fault: fn(u64) -> Fault) {
 }
 
 #[test]
-fn a_first_prepare_killed_at_any_operation_is_made_good_by_the_next() {
+fn first_prepare_killed_at_any_operation_is_completed_by_the_next() {
     killed_anywhere(data_set, |at| Fault::Kill { at });
 }
 
 #[test]
-fn an_overwrite_killed_at_any_operation_is_made_good_by_the_next() {
+fn overwrite_killed_at_any_operation_is_completed_by_the_next() {
     killed_anywhere(prepared_once, |at| Fault::Kill { at });
 }
 
 #[test]
-fn shards_with_other_names_are_put_in_place_whole_or_not_at_all() {
+fn renamed_shards_are_published_completely_or_not_at_all() {
     for prepare in [doubled as fn(&Path), doubled_after_a_preparation] {
         killed_anywhere(prepare, |at| Fault::Kill { at });
         full_anywhere(prepare, Errno::NOSPC);
@@ -120,7 +120,7 @@ fn shards_with_other_names_are_put_in_place_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_power_cut_at_any_operation_of_a_first_prepare_is_made_good_by_the_next() {
+fn first_prepare_after_a_power_cut_at_any_operation_is_completed_by_the_next() {
     killed_anywhere(data_set, |at| Fault::PowerCut { at });
 }
 
@@ -160,7 +160,7 @@ fn short_writes_change_nothing() {
 }
 
 #[test]
-fn an_overwrite_killed_between_two_renames_is_finished_by_any_command_that_looks() {
+fn overwrite_killed_between_renames_is_finished_by_recovery() {
     let (operations, wanted) = undisturbed(prepared_once);
     let mut finished = 0;
     for at in (0..operations).rev() {
@@ -183,13 +183,13 @@ fn an_overwrite_killed_between_two_renames_is_finished_by_any_command_that_looks
 }
 
 #[test]
-fn a_file_system_that_turns_read_only_at_any_operation_is_made_good_by_the_next_run() {
+fn prepare_after_a_read_only_file_system_at_any_operation_is_completed_by_the_next() {
     killed_anywhere(data_set, |at| Fault::From { at, errno: Errno::ROFS });
     killed_anywhere(prepared_once, |at| Fault::From { at, errno: Errno::ROFS });
 }
 
 #[test]
-fn a_read_only_folder_is_an_error_of_the_environment_that_names_it_and_changes_nothing() {
+fn read_only_folder_is_an_environment_failure_without_changes() {
     for prepare in [data_set as fn(&Path), prepared_once] {
         let folder = tempfile::tempdir().unwrap();
         prepare(folder.path());

@@ -102,26 +102,26 @@ fn broken_anywhere(prepare: fn(&Path), fault: impl Fn(u64) -> Fault, may_fail_on
 }
 
 #[test]
-fn a_kill_at_any_operation_leaves_the_old_rows_or_the_new_ones() {
+fn prepare_media_killed_at_any_operation_leaves_old_or_new_rows() {
     for prepare in [fresh as fn(&Path), with_rows, prepared] {
         broken_anywhere(prepare, |at| Fault::Kill { at }, None);
     }
 }
 
 #[test]
-fn a_power_cut_at_any_operation_leaves_the_old_rows_or_the_new_ones() {
+fn power_cut_at_any_operation_of_prepare_media_leaves_old_or_new_rows() {
     broken_anywhere(with_rows, |at| Fault::PowerCut { at }, None);
 }
 
 #[test]
-fn a_full_disk_at_any_operation_is_an_error_of_the_environment() {
+fn full_disk_at_any_operation_of_prepare_media_is_an_environment_failure() {
     for prepare in [fresh as fn(&Path), with_rows, prepared] {
         broken_anywhere(prepare, |at| Fault::Full { at, errno: Errno::NOSPC }, Some(ExitClass::Environment));
     }
 }
 
 #[test]
-fn a_folder_that_turns_read_only_stays_as_it_was_and_is_named() {
+fn read_only_folder_of_prepare_media_is_an_environment_failure() {
     broken_anywhere(with_rows, |at| Fault::From { at, errno: Errno::ROFS }, None);
     let folder = tempfile::tempdir().unwrap();
     fresh(folder.path());

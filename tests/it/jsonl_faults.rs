@@ -73,25 +73,25 @@ fn broken_anywhere(prepare: fn(&Path), fault: fn(u64) -> Fault, leaves_nothing: 
 }
 
 #[test]
-fn a_kill_at_any_operation_is_made_good_by_the_next_run() {
+fn jsonl_prepare_killed_at_any_operation_is_completed_by_the_next() {
     broken_anywhere(file_of_lines, |at| Fault::Kill { at }, false);
     broken_anywhere(with_an_old_index, |at| Fault::Kill { at }, false);
 }
 
 #[test]
-fn a_power_cut_at_any_operation_is_made_good_by_the_next_run() {
+fn jsonl_prepare_after_a_power_cut_at_any_operation_is_completed_by_the_next() {
     broken_anywhere(file_of_lines, |at| Fault::PowerCut { at }, false);
     broken_anywhere(with_an_old_index, |at| Fault::PowerCut { at }, false);
 }
 
 #[test]
-fn a_full_disk_at_any_operation_leaves_the_old_index_and_nothing_else() {
+fn full_disk_at_any_operation_leaves_the_old_jsonl_index() {
     broken_anywhere(file_of_lines, |at| Fault::Full { at, errno: Errno::NOSPC }, true);
     broken_anywhere(with_an_old_index, |at| Fault::Full { at, errno: Errno::DQUOT }, true);
 }
 
 #[test]
-fn an_error_at_any_single_operation_is_reported_or_harmless() {
+fn io_error_at_any_operation_of_jsonl_prepare_publishes_no_damaged_index() {
     broken_anywhere(file_of_lines, |at| Fault::Once { at, errno: Errno::IO }, false);
     broken_anywhere(with_an_old_index, |at| Fault::From { at, errno: Errno::ROFS }, false);
 }
@@ -108,7 +108,7 @@ fn short_writes_change_nothing() {
 }
 
 #[test]
-fn a_folder_in_the_place_of_the_index_is_an_error_that_names_it() {
+fn folder_in_place_of_the_jsonl_index_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     file_of_lines(folder.path());
     std::fs::create_dir(folder.path().join(INDEX)).unwrap();
@@ -130,7 +130,7 @@ fn a_link_in_the_place_of_the_index_is_replaced_and_not_followed() {
 }
 
 #[test]
-fn many_runs_at_once_end_with_one_whole_index() {
+fn concurrent_jsonl_prepares_leave_one_complete_index() {
     let folder = tempfile::tempdir().unwrap();
     file_of_lines(folder.path());
     let (_, wanted) = undisturbed(file_of_lines);
@@ -159,7 +159,7 @@ fn run_without_bad_lines(root: &Path, fs: Arc<dyn Fs>) -> Outcome<JsonlReport> {
 }
 
 #[test]
-fn a_copy_without_bad_lines_is_there_with_its_index_or_not_at_all() {
+fn index_of_a_clean_copy_never_exists_without_the_complete_copy() {
     let put_lines = |root: &Path| {
         let lines: String = (0..2_000).map(|number| format!("{{\"n\": {number}}}\n")).collect();
         put(&root.join("a.jsonl"), format!("{lines}bad\n{lines}").as_bytes());

@@ -39,28 +39,28 @@ fn golden(family: &str) {
 }
 
 #[test]
-fn wav_and_avi_files_give_the_peers_facts() {
+fn wav_and_avi_facts_equal_those_of_the_reference() {
     golden("riff");
 }
 
 #[test]
-fn flac_and_aac_files_give_the_peers_facts() {
+fn flac_and_aac_facts_equal_those_of_the_reference() {
     golden("flac_adts");
 }
 
 #[test]
-fn matroska_and_webm_files_give_the_peers_facts() {
+fn matroska_and_webm_facts_equal_those_of_the_reference() {
     golden("matroska");
 }
 
 #[test]
-fn mp4_and_mov_files_give_the_peers_facts() {
+fn mp4_and_mov_facts_equal_those_of_the_reference() {
     golden("iso");
 }
 
 /// Compares the files of another folder with the facts in its `expected.json`, to check more files than this repository contains.
 #[test]
-fn a_corpus_that_is_pointed_at_gives_the_peers_facts() {
+fn media_facts_of_an_external_corpus_equal_those_of_the_reference() {
     let Some(folder) = std::env::var_os("GRISTMILL_MEDIA_CORPUS") else { return };
     let different = differences(Path::new(&folder));
     assert!(different.is_empty(), "{} differ\n{}", different.len(), different.join("\n"));

@@ -41,7 +41,7 @@ fn expr(field: &str, expr: &str) -> FieldExpr {
 }
 
 #[test]
-fn real_samples_are_read_and_run_through_the_field_map() {
+fn field_map_is_resolved_on_samples_read_from_shards() {
     let folder = tempfile::tempdir().unwrap();
     pictures(folder.path());
     let facts = facts(folder.path());
@@ -76,7 +76,7 @@ fn the_proposed_answers_make_a_plan_without_refusals() {
 }
 
 #[test]
-fn a_part_that_is_nowhere_is_refused_before_anything_is_written() {
+fn field_map_with_an_unknown_part_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     pictures(folder.path());
     let facts = facts(folder.path());
@@ -91,7 +91,7 @@ fn a_part_that_is_nowhere_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn a_part_that_cannot_be_read_any_more_is_that_fields_error() {
+fn unreadable_part_is_an_error_of_its_field() {
     let folder = tempfile::tempdir().unwrap();
     pictures(folder.path());
     let facts = facts(folder.path());

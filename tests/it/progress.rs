@@ -128,7 +128,7 @@ fn a_prepare_media_counts_its_publishing() {
 }
 
 #[test]
-fn events_say_how_much_of_the_whole_job_is_done() {
+fn progress_events_have_the_share_of_the_whole_job() {
     let sandbox = Sandbox::new();
     for shard in 0..300 {
         text_shard(&sandbox.path(&format!("set/shard_{shard:03}.tar")), shard * 10, 2);

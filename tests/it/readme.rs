@@ -31,7 +31,7 @@ fn pages() -> Vec<String> {
 }
 
 #[test]
-fn every_picture_is_shown_and_every_shown_picture_is_there() {
+fn readme_shows_every_picture_and_no_missing_one() {
     let readme = file("README.md");
     let mut names: Vec<String> = std::fs::read_dir(top().join("docs/pictures"))
         .unwrap()
@@ -44,7 +44,7 @@ fn every_picture_is_shown_and_every_shown_picture_is_there() {
 }
 
 #[test]
-fn the_readme_stays_short() {
+fn readme_has_at_most_1800_words() {
     let words = file("README.md").split_whitespace().count();
     assert!(words <= 1_800, "{words} words; docs/guide.md is the place for more");
 }

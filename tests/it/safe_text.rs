@@ -161,7 +161,7 @@ fn strings() -> u64 {
 }
 
 #[test]
-fn nothing_that_a_terminal_obeys_comes_out_of_any_string() {
+fn displayed_random_text_has_no_terminal_control_sequences() {
     for number in 0..strings() {
         let text = string(&mut RandomNumbers(number));
         let shown = display_safe(&text);
@@ -174,7 +174,7 @@ fn nothing_that_a_terminal_obeys_comes_out_of_any_string() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_shown_by_their_numbers() {
+fn invalid_utf8_bytes_are_displayed_as_hexadecimal_escapes() {
     for number in 0..strings() / 10 {
         let mut random = RandomNumbers(number);
         let mut bytes = string(&mut random).into_bytes();

@@ -33,7 +33,7 @@ fn options() -> RunOptions {
 }
 
 #[test]
-fn the_edits_are_written_and_the_mode_stays() {
+fn split_edits_are_written_and_the_file_mode_kept() {
     let folder = tempfile::tempdir().unwrap();
     data_set(folder.path());
     let mut editor = edited(folder.path());
@@ -51,7 +51,7 @@ fn the_edits_are_written_and_the_mode_stays() {
 }
 
 #[test]
-fn a_file_that_changed_underneath_is_not_overwritten_unasked() {
+fn externally_changed_split_file_is_not_overwritten_without_consent() {
     let folder = tempfile::tempdir().unwrap();
     data_set(folder.path());
     let editor = edited(folder.path());
@@ -95,12 +95,12 @@ fn killed_anywhere(fault: fn(u64) -> Fault) {
 }
 
 #[test]
-fn a_write_killed_at_any_operation_leaves_the_old_or_the_new_file() {
+fn split_write_killed_at_any_operation_leaves_the_old_or_new_file() {
     killed_anywhere(|at| Fault::Kill { at });
 }
 
 #[test]
-fn a_power_cut_at_any_operation_leaves_the_old_or_the_new_file() {
+fn power_cut_at_any_operation_of_a_split_write_leaves_the_old_or_new_file() {
     killed_anywhere(|at| Fault::PowerCut { at });
 }
 

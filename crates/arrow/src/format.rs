@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn dates_match_the_proleptic_gregorian_calendar() {
         for (days, date) in [
             (0, "1970-01-01"),
             (-1, "1969-12-31"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_the_digits_they_need() {
+    fn times_have_as_many_fraction_digits_as_their_unit_needs() {
         for (value, per_second, time) in [
             (0, 1_000, "00:00:00"),
             (86_399_999, 1_000, "23:59:59.999"),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_those_of_python() {
+    fn floats_are_printed_as_in_python_and_nan_becomes_null() {
         for (value, json) in [
             (1e20, "1e+20"),
             (-1.5e16, "-1.5e+16"),

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_caught_and_known_as_such_while_it_may_come() {
+    fn is_caught_is_true_only_inside_catch_panic() {
         assert_eq!(catch_panic(is_caught), Some(true));
         let inner = catch_panic(|| (catch_panic(|| -> u8 { std::panic::panic_any(7) }), is_caught()));
         assert_eq!((inner, is_caught()), (Some((None, true)), false));

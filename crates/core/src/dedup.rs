@@ -14,7 +14,7 @@ pub const TEXT_KEY: &str = "text";
 /// Smallest number of occurrences that makes a passage a repeat.
 pub const LEAST_COUNT: u64 = 2;
 /// Minimum length that guided modes propose, in bytes.
-pub const USUAL_MIN_LENGTH: u64 = 500;
+pub const PROPOSED_MIN_LENGTH: u64 = 500;
 /// Minimum lengths that guided modes offer, in bytes. An estimate for any other length is shown together with these.
 pub const SHOWN_LENGTHS: [u64; 5] = [50, 100, 200, 500, 1_000];
 

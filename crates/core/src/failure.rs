@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_about_a_setting_is_kept_and_one_about_an_address_gets_the_path() {
+    fn io_failure_keeps_setting_subject_and_replaces_address_subject_by_path() {
         let inner =
             |subject: Subject| Failure::environment("getting the credentials", "it is not set").on(subject).into_io();
         let kept = Failure::io("opening", "s3://b/k", &inner(Subject::field("AWS_PROFILE")));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_further_hint_keeps_the_first() {
+    fn further_hint_is_appended_after_the_first_hint() {
         let hint = |failure: Failure| failure.with_further_hint("run it again").hint.unwrap();
         assert_eq!(hint(Failure::environment("a", "b")), "run it again");
         assert_eq!(hint(Failure::environment("a", "b").with_hint("get the right")), "get the right; then run it again");

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_the_grammar_is_named() {
+    fn field_map_grammar_error_names_the_faulty_text() {
         let cases = [
             ("jpg,", "an alternative is empty: remove the trailing comma"),
             (",jpg", "an alternative is empty: remove the comma at the beginning"),

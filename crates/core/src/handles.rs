@@ -414,7 +414,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn problems_beyond_the_memory_for_them_are_only_counted() {
+    fn problems_beyond_the_memory_limit_are_only_counted() {
         let log = ProblemLog::new(false);
         log.unlisted().set_limit(10_000);
         for number in 0..5_000 {

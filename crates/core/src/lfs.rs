@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pointers_are_recognised_by_their_first_line_and_their_object() {
+    fn lfs_pointers_are_recognized_by_version_line_and_object_id() {
         let pointer = |url: &str| format!("version {url}/v1\noid sha256:{}\nsize 12345\n", "7".repeat(64));
         assert!(is_lfs_pointer(pointer("https://git-lfs.github.com/spec").as_bytes()));
         assert!(is_lfs_pointer(pointer("https://git-lfs.github.com/spec").replace('\n', "\r\n").as_bytes()));

@@ -612,7 +612,7 @@ mod tests {
     );
 
     #[test]
-    fn answers_are_checked_and_the_default_is_no_answer() {
+    fn option_answers_are_validated_and_unset_answer_clears_them() {
         let mut plan = Plan::default();
         for (text, error) in [("1", "'1' is not a number of 2 or more"), ("-3", "'-3' is not a number of 2 or more")] {
             assert_eq!(COUNT.set(&mut plan, &Answer::Text(text.to_owned())).unwrap_err(), error);

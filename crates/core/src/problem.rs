@@ -355,7 +355,7 @@ impl fmt::Display for Subject {
 
 /// Moves findings about media to the end and sorts them by place, because media are examined in parallel and the list must not depend on
 /// the order in which they finish.
-pub fn settle_media(problems: &mut [Problem]) {
+pub fn sort_media_problems(problems: &mut [Problem]) {
     let is_media = |problem: &Problem| matches!(problem.kind, ProblemKind::NotMedia | ProblemKind::BrokenMedia);
     problems.sort_by(|a, b| {
         let place = |problem: &Problem| {

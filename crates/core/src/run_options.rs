@@ -14,7 +14,7 @@ pub struct RunOptions {
     /// Whether to stop at the first problem.
     pub strict: bool,
     /// Whether to omit damaged files and row groups and report a problem for each, instead of ending the run.
-    pub leaves_out_damage: bool,
+    pub omits_damage: bool,
     /// Whether to discard the results of a stopped run instead of resuming it.
     pub restart: bool,
     /// Whether to remove the lock of another process first.
@@ -28,7 +28,7 @@ impl Default for RunOptions {
             scratch: None,
             memory_bytes: 256 << 20,
             strict: false,
-            leaves_out_damage: false,
+            omits_damage: false,
             restart: false,
             break_lock: false,
         }

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_dangerous_character_becomes_a_visible_stand_in() {
+    fn control_and_bidi_characters_are_replaced_by_visible_symbols() {
         assert_eq!(display_safe("plain.tar"), "plain.tar");
         assert_eq!(display_safe("a\x1b[31mb\n"), "a␛[31mb␊");
         assert_eq!(display_safe("x\u{202e}y\u{9b}z"), "x<U+202E>y<U+009B>z");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_of_all_kinds_stays_as_it_is() {
+    fn text_of_every_script_is_displayed_unchanged() {
         for text in ["Übergrößenträger", "数据集", "мир", "❤\u{fe0f}", "한국어", "שלום", "नमस्ते", "葛\u{e0100}", "🇩🇪"]
         {
             assert_eq!(display_safe(text), text);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn joiners_are_spelling_between_letters_that_they_shape_and_invisible_elsewhere() {
+    fn joiners_are_kept_between_letters_that_they_shape_and_escaped_elsewhere() {
         for text in ["می\u{200c}خواهم", "क्\u{200d}ष"] {
             assert_eq!(display_safe(text), text);
         }
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_lines_only_the_line_feeds_stay() {
+    fn display_safe_lines_keeps_only_line_feeds_unescaped() {
         assert_eq!(display_safe_lines("a\nb\r\n\x1bc"), "a\nb␍\n␛c");
         assert_eq!(display_safe_lines("a\nb"), "a\nb");
     }

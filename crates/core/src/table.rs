@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_align_by_what_a_terminal_shows() {
+    fn table_columns_align_by_display_width() {
         let mut table = Table::new(&[("split", Align::Left), ("samples", Align::Right)]);
         table.row(["日本", "1,234"]);
         table.row(["train", "7"]);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_sizes_and_durations_are_written_one_way() {
+    fn counts_byte_sizes_and_durations_have_one_format() {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn nouns_follow_their_number() {
+    fn noun_is_singular_for_one_and_plural_otherwise() {
         let forms = |noun| [0, 1, 2, 1000].map(|number| inflect(number, noun).into_owned());
         assert_eq!(forms("shard"), ["shards", "shard", "shards", "shards"]);
         assert_eq!(forms("entry"), ["entries", "entry", "entries", "entries"]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn verbs_follow_their_number() {
+    fn verb_agrees_with_its_count() {
         assert_eq!([0, 1, 2].map(|number| agree(number, "has", "have")), ["have", "has", "have"]);
         assert_eq!([0.5, 1.0, 2.0].map(times), ["0.5 times", "once", "2 times"]);
         assert_eq!(count_verb(1, "blank line", "is", "are"), "1 blank line is");

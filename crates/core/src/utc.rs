@@ -57,7 +57,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn leap_days_are_days() {
+    fn time_stamps_on_leap_days_have_the_right_date() {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_709_210_096);
         assert_eq!(stamp(time), "20240229T123456Z");
         assert_eq!(log_stamp(time), "2024-02-29_12-34-56");

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_hold_the_greatest_anchors() {
+    fn anchor_records_hold_the_greatest_values() {
         let narrow = Anchor {
             key: u64::MAX,
             at: CompactAnchor::MAX_TEXT_BYTES - 1,
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_are_even_and_all_are_used() {
+    fn first_and_last_hash_are_in_first_and_last_partition() {
         for partitions in [1, 2, 7, 1000] {
             assert_eq!(partition_of(0, partitions), 0);
             assert_eq!(partition_of(u64::MAX, partitions), partitions - 1);

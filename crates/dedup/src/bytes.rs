@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_difference_is_found_wherever_it_is() {
+    fn common_prefix_and_suffix_end_at_the_first_difference() {
         let text = [b'x'; 100];
         for len in [0, 1, 31, 32, 33, 64, 100] {
             assert_eq!(common_prefix(&text[..len], &text), len);

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_is_recognized_by_the_bytes_after_it_alone() {
+    fn gram_candidates_depend_only_on_the_bytes_after_them() {
         let grams = Grams::new(20);
         let text: Vec<u8> = (0..3_000).map(|at| b'a' + (mix(at) % 26) as u8).collect();
         let sum = |gram: &[u8]| {

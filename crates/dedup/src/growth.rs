@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn on_average_what_stays_is_reported_whatever_part_was_read() {
+    fn survival_estimate_is_unbiased_for_every_read_share() {
         for (part, most) in [(0.9, 0.001), (0.5, 0.01), (0.4, 0.03), (0.25, 0.11)] {
             let [first, none] = [Keep::First, Keep::None].map(|keep| SurvivalOdds::new(part, keep));
             assert!(

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_are_kept_as_they_are() {
+    fn packed_repeat_is_unpacked_unchanged() {
         let far = (1 << PLACE_BITS) - 1;
         for (before, after) in [(None, None), (Some(0), None), (None, Some(255)), (Some(255), Some(7))] {
             for (start, len, back) in [(0, 1, 1), (far, (1 << LENGTH_BITS) - 1, far), (77, 500, 70)] {
@@ -263,7 +263,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4_000))]
         #[test]
-        fn what_follows_is_what_a_comparison_says(
+        fn derived_match_agrees_with_direct_comparison(
             (pivot, other, own) in ("[ab]{0,9}", "[ab]{0,9}", "[ab]{0,9}"),
             reaches in [0_usize..10, 0..10, 0..10],
             (cut, is_reported) in (0_usize..10, any::<bool>()),

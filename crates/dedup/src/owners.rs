@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn each_window_has_the_owner_that_looking_at_all_pieces_gives() {
+    fn window_owners_match_a_search_over_all_pieces() {
         for seed in 0..400u64 {
             let mix = |n: u64| super::super::window_hash::mix(seed << 32 | n);
             let w = 1 + (mix(1) % 12) as usize;

@@ -22,7 +22,7 @@ impl Passage {
 const MAX_KEPT_PIECES: usize = 1024;
 
 /// Maximum number of pieces of other passages between two pieces of one passage.
-const NEIGHBOURS: usize = 8;
+const MAX_PIECES_BETWEEN: usize = 8;
 
 /// Collects passages and stores those with the greatest weight.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +71,7 @@ impl Passages {
         let mut joined: Vec<Passage> = Vec::new();
         for piece in pieces {
             let goes_on = |last: &&mut Passage| piece.at < last.at + last.len && are_alike(piece.count, last.count);
-            match joined.iter_mut().rev().take(NEIGHBOURS).find(goes_on) {
+            match joined.iter_mut().rev().take(MAX_PIECES_BETWEEN).find(goes_on) {
                 Some(last) => {
                     last.len = last.len.max(piece.at + piece.len - last.at);
                     last.count = last.count.max(piece.count);
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_of_a_passage_are_joined_and_the_heaviest_comes_first() {
+    fn passage_pieces_are_joined_and_sorted_by_weight() {
         let mut passages = Passages::default();
         for at in 0..5000 {
             passages.add(Passage { at: 1_000_000 + at * 1000, len: 600, count: 2 });

@@ -158,7 +158,7 @@ impl Resolver {
                 records.iter().take(near.end).skip(near.start).for_each(|record| text.prefetch(record.at()));
             }
             if self.rule.is_tiny() {
-                settle_tiny(group, self.rule.min_length, found)?;
+                report_equal_windows(group, self.rule.min_length, found)?;
             } else if group.len() > 1 || group.iter().any(|record| record.unpack().copies > 1) {
                 self.work.start(group);
                 while let Some(node) = self.work.nodes.pop() {
@@ -183,7 +183,7 @@ impl Resolver {
 }
 
 /// Processes a group of equal windows, one for each record: all but the first are removable.
-fn settle_tiny<R, F>(group: &[R], length: u64, found: &mut F) -> Outcome<()>
+fn report_equal_windows<R, F>(group: &[R], length: u64, found: &mut F) -> Outcome<()>
 where
     R: Record,
     F: FnMut(Interval) -> Outcome<()>,

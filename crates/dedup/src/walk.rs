@@ -5,7 +5,7 @@
 use super::bytes::common_prefix;
 use super::grams::{self, Candidates, Grams, GRAM};
 use super::owners::{OwnedWindows, Owners};
-use super::window_hash::{mix, CandidateBlock, WindowHash, BLOCK_WINDOWS, CANDIDATES, SPARSE};
+use super::window_hash::{mix, CandidateBlock, WindowHash, BLOCK_WINDOWS, CANDIDATES, MIN_SPARSE_PIECES};
 use super::Rule;
 use gristmill_core::Outcome;
 use xxhash_rust::xxh3::xxh3_64;
@@ -135,7 +135,7 @@ impl Walk {
         let w = (window as usize + 1).saturating_sub(k).max(1);
         let chooser = Chooser {
             hasher: WindowHash::new(k, w, bits.order),
-            grams: (w >= SPARSE).then(|| Grams::new(w as u64 / CANDIDATES)),
+            grams: (w >= MIN_SPARSE_PIECES).then(|| Grams::new(w as u64 / CANDIDATES)),
             mask: u64::MAX << (64 - bits.order),
             owners: Owners::new(w),
             owned: Vec::new(),

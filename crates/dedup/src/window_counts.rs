@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_removable_part_is_that_of_all_of_the_text_however_little_was_read() {
+    fn removable_share_does_not_depend_on_the_read_share() {
         let rule = |keep, min_count| Rule { min_length: 100, keep, min_count };
         let texts: [&[(usize, f64)]; 5] = [
             &[(1, 1e6)],

@@ -6,7 +6,7 @@
 /// Number of bytes that are hashed in one call.
 pub(super) const BLOCK_WINDOWS: usize = 4096;
 /// Number of pieces per window from which on candidates are so rare that [grams](super::grams) find them faster.
-pub(super) const SPARSE: usize = 160;
+pub(super) const MIN_SPARSE_PIECES: usize = 160;
 /// Number of candidates in an average window. With this number, one window in some hundreds has none.
 pub(super) const CANDIDATES: u64 = 6;
 
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_last_k_bytes_count() {
+    fn window_hash_depends_only_on_the_last_k_bytes() {
         for (k, bits) in [(1, 64), (3, 64), (5, 2), (20, 64), (64, 64), (64, 8)] {
             let hasher = WindowHash::new(k, 500, bits);
             let text: Vec<u8> = (0..200u64).map(|at| mix(at) as u8).collect();

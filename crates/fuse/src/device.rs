@@ -188,7 +188,7 @@ pub enum UnmountOutcome {
 }
 
 /// Unmounts the mount with this number, lazily if it is in use. A later mount at the same folder is not touched.
-pub fn unmount_own(at: &Path, id: u64) -> UnmountOutcome {
+pub fn unmount_by_id(at: &Path, id: u64) -> UnmountOutcome {
     if mount_at(at).is_some_and(|mount| mount.id != id) {
         return UnmountOutcome::Covered;
     }
@@ -254,7 +254,7 @@ mod tests {
     use std::os::fd::AsFd as _;
 
     #[test]
-    fn the_first_helper_that_is_there_is_started() {
+    fn first_existing_fuse_helper_is_started() {
         let end = |names: &[&str]| {
             let (mut child, name) = start_helper(names, |helper| _ = helper.arg("--").stderr(Stdio::null()))?;
             io::Result::Ok((child.wait()?.success(), name.to_owned()))
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_comes_over_a_socket() {
+    fn file_descriptor_is_received_over_a_socket() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut file = tempfile::tempfile().unwrap();
         io::Write::write_all(&mut file, b"passed").unwrap();

@@ -95,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_numbers_of_different_things_differ() {
+    fn inode_numbers_of_different_nodes_differ() {
         let last = MAX_NUMBER - 1;
         let nodes = [
             Node::Root,
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_limits_has_no_number() {
+    fn nodes_beyond_the_limits_have_no_inode_number() {
         assert_eq!(Node::Part { number: 0, part: MAX_PARTS }.inode(), None);
         assert_eq!(Node::Sample { number: MAX_NUMBER }.inode(), None);
         assert_eq!(Node::KeyFolder { number: 0, depth: MAX_DEPTH + 1 }.inode(), None);
@@ -131,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_number_is_that_of_what_it_is_of(inode: u64) {
+        fn inode_number_is_that_of_its_node(inode: u64) {
             if let Some(node) = Node::of(inode) {
                 prop_assert_eq!(node.inode(), Some(inode));
             }

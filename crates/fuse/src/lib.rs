@@ -19,7 +19,7 @@ mod server;
 mod session;
 mod tree;
 
-pub use device::{unmount, unmount_own, UnmountOutcome};
+pub use device::{unmount, unmount_by_id, UnmountOutcome};
 pub use guard::{unmount_after_exit, GuardCommand};
 pub use inode::{Node, MAX_DEPTH, MAX_NUMBER, MAX_PARTS};
 pub use mounts::{list_mounts, mount_at, MountEntry};

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_the_table_are_read() {
+    fn mount_table_lines_are_parsed() {
         let line = b"36 35 98:0 / /mnt/a\\040b\\134 rw,noatime master:1 shared:2 - fuse.gristmill /data/c\\011d rw";
         let mount = parse_line(line).unwrap();
         assert!(mount.is_ours());
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_do_not_end_an_option() {
+    fn commas_and_backslashes_in_mount_options_are_escaped() {
         assert_eq!(escape_option("/a,b\\c".as_ref()), "/a\\,b\\\\c");
     }
 }

@@ -113,7 +113,7 @@ fn cut_within(entry: &str, room: usize) -> usize {
 }
 
 /// Returns the part of a shortened entry before the hash; `None` if the entry is not shortened.
-pub fn kept_beginning(entry: &str) -> Option<&str> {
+pub fn beginning_before_hash(entry: &str) -> Option<&str> {
     let at = entry.rfind(CUT)?;
     let rest = entry.get(at + CUT.len()..)?;
     let (hash, extension) = (rest.get(..HASH_DIGITS)?, rest.get(HASH_DIGITS..)?);
@@ -131,7 +131,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_cannot_be_a_name_is_escaped() {
+    fn invalid_file_names_are_escaped_and_restored() {
         for (name, entry) in [
             ("", "%"),
             (".", "%2E"),
@@ -161,18 +161,18 @@ mod tests {
     fn long_names_keep_their_beginning_and_extension() {
         let name = shorten(escape(&format!("{}/é.json", "é".repeat(200))));
         assert!(name.len() <= MAX_NAME_BYTES && name.ends_with(".json"), "{name}");
-        assert_eq!(kept_beginning(&name).unwrap(), "é".repeat(116));
+        assert_eq!(beginning_before_hash(&name).unwrap(), "é".repeat(116));
         let slashes = shorten(escape(&"/".repeat(100)));
-        assert_eq!(kept_beginning(&slashes).unwrap(), "%2F".repeat(79));
+        assert_eq!(beginning_before_hash(&slashes).unwrap(), "%2F".repeat(79));
         let long_extension = shorten(escape(&format!("a.{}", "b".repeat(300))));
-        assert_eq!((long_extension.len(), kept_beginning(&long_extension).unwrap().len()), (255, 237));
+        assert_eq!((long_extension.len(), beginning_before_hash(&long_extension).unwrap().len()), (255, 237));
         assert_eq!(shorten("a".repeat(255)), "a".repeat(255));
         assert_ne!(shorten("a".repeat(256)), shorten("a".repeat(257)));
-        assert_eq!(kept_beginning("a%25~0123456789abcdef"), None);
+        assert_eq!(beginning_before_hash("a%25~0123456789abcdef"), None);
     }
 
     #[test]
-    fn the_hash_is_the_published_function() {
+    fn fnv_1a_gives_the_published_values() {
         assert_eq!(
             [fnv_1a(b""), fnv_1a(b"a"), fnv_1a(b"foobar")],
             [0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c, 0x8594_4171_f739_67e8]
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_never_part_of_a_name() {
+    fn folder_mark_is_removed_from_a_name() {
         assert_eq!(unmark_folder("a.txt%"), Some("a.txt"));
         assert_eq!((unmark_folder("%"), unmark_folder("a")), (None, None));
     }
@@ -193,27 +193,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_name_is_undone(name in text()) {
+        fn every_escaped_name_is_restored(name in text()) {
             let entry = escape(&name);
             prop_assert_eq!(undo(&entry), Some(name));
             let is_entry = !entry.is_empty() && entry != "." && entry != ".." && !entry.bytes().any(|b| b == b'/' || b < 32);
             prop_assert!(is_entry, "{}", entry);
             prop_assert!(entry == "%" || unmark_folder(&entry).is_none());
-            prop_assert!(kept_beginning(&entry).is_none());
+            prop_assert!(beginning_before_hash(&entry).is_none());
         }
 
         #[test]
-        fn a_shortened_name_begins_as_the_name(name in text()) {
+        fn shortened_name_keeps_the_beginning_of_the_name(name in text()) {
             let (entry, short) = (escape(&name), shorten(escape(&name)));
             prop_assert!(short.len() <= MAX_NAME_BYTES);
             if short != entry {
-                let begins = undo_prefix(kept_beginning(&short).unwrap()).unwrap();
+                let begins = undo_prefix(beginning_before_hash(&short).unwrap()).unwrap();
                 prop_assert!(name.starts_with(&begins));
             }
         }
 
         #[test]
-        fn undoing_any_text_makes_the_same_entry(entry in text()) {
+        fn escaping_a_restored_name_gives_the_same_entry(entry in text()) {
             if let Some(name) = undo(&entry) {
                 prop_assert_eq!(escape(&name), entry);
             }

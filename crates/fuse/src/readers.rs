@@ -120,7 +120,7 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn reads_wait_for_a_thread_and_are_answered_when_they_are_ended() {
+    fn reads_are_queued_for_threads_and_answered_after_cancellation() {
         let (requests, readers) = (Arc::new(Requests::default()), Readers::new(2));
         let (answered, answers) = mpsc::channel();
         let (go_on, wait) = mpsc::channel();

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_killed_processes_are_ended_and_others_with_the_mount() {
+    fn waits_of_killed_processes_end_at_once_and_others_with_the_mount() {
         let requests = Arc::new(Requests::default());
         let other = requests.begin(1);
         let waits = other.begin_answer();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn all_requests_end_with_the_connection() {
+    fn all_requests_end_when_the_connection_ends() {
         let requests = Arc::new(Requests::default());
         std::thread::scope(|scope| {
             scope.spawn(|| requests.end_abandoned_waits(|_| false, || true, || ()));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_killed_when_it_is_gone_or_ends() {
+    fn process_counts_as_killed_if_it_is_gone_or_has_a_fatal_signal() {
         let was_killed = killed_processes();
         assert!(!was_killed(std::process::id()) && !was_killed(0));
         let mut child = std::process::Command::new("true").spawn().unwrap();

@@ -1,6 +1,6 @@
 //! The lifetime of a mount: signals, mounting, requests, unmounting.
 
-use super::device::{self, unmount_own, UnmountOutcome};
+use super::device::{self, unmount_by_id, UnmountOutcome};
 use super::guard::GuardCommand;
 use super::inode::Node;
 use super::mounts::mount_at;
@@ -98,7 +98,7 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
             Ok(begun) => begun,
             Err(error) => {
                 // The guard unmounts the mount if this fails.
-                unmount_own(&options.at, id);
+                unmount_by_id(&options.at, id);
                 return Err(failed(error));
             }
         };
@@ -121,7 +121,7 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         // wait.
         let _ = match ended {
             Ok(()) => device::unmount_dead(&options.at).is_ok(),
-            Err(_) => unmount_own(&options.at, id) == UnmountOutcome::Unmounted,
+            Err(_) => unmount_by_id(&options.at, id) == UnmountOutcome::Unmounted,
         };
         if options.is_for_command {
             report(MountEvent::Ended);
@@ -156,7 +156,7 @@ fn wait_for_signals<T: Tree>(
             (signal, None) => {
                 received = Some(signal);
                 requests.end_waits();
-                match unmount_own(&options.at, id) {
+                match unmount_by_id(&options.at, id) {
                     UnmountOutcome::Unmounted => {}
                     UnmountOutcome::Busy => report(MountEvent::Busy),
                     UnmountOutcome::Covered => report(MountEvent::Covered),

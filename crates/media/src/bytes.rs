@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_read_anywhere_and_end_with_the_entry() {
+    fn reader_returns_any_range_up_to_the_end_of_the_entry() {
         let bytes: Vec<u8> = (0..100_000_u32).map(|i| (i % 251) as u8).collect();
         let (source, cancel) = (bytes.as_slice(), Cancel::default());
         let mut reader = Reader::new(&source, &cancel);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_costs_one_small_read() {
+    fn header_bytes_are_read_in_one_small_read() {
         let bytes = vec![7; 1 << 20];
         let (source, cancel) = (bytes.as_slice(), Cancel::default());
         let mut reader = Reader::new(&source, &cancel);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_stop_is_heard() {
+    fn cancelled_reader_fails_as_cancelled() {
         let cancel = Cancel::default();
         cancel.cancel();
         assert!(matches!(Reader::new(&[1_u8, 2].as_slice(), &cancel).exactly(0, 1), Err(ProbeError::Cancelled)));

@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_suffix_decides_in_any_case() {
+    fn last_suffix_decides_the_media_type_in_any_case() {
         for name in ["a.jpg", "a/b.c.JPEG", "x.J2K", "a.jpg/", "a.tar.gz.webp", "a b.Tif"] {
             assert_eq!(type_by_extension(name), Some(MediaType::Image), "{name}");
         }
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_as_a_shell_does_and_cross_folders() {
+    fn media_globs_match_like_a_shell_across_folders() {
         let yes = |pattern: &str, name: &str| assert!(globs_match(&[pattern.to_owned()], name), "{pattern} {name}");
         let no = |pattern: &str, name: &str| assert!(!globs_match(&[pattern.to_owned()], name), "{pattern} {name}");
         yes("*.jpg", "a/b/c.jpg");
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_end_soon() {
+    fn media_glob_of_many_stars_is_matched_quickly() {
         let pattern = "*a".repeat(200) + "b";
         assert!(!globs_match(&[pattern], &"a".repeat(20_000)));
     }

@@ -92,7 +92,7 @@ fn pack(plan: &PackPlan) {
 }
 
 #[test]
-fn tokens_of_every_format() {
+fn pack_of_every_format_is_the_same_in_a_store() {
     let input = golden("nanosets/02_modern_noshuffle/input");
     compare("pack-several", &input, |input, output| {
         let masks = Some(MaskedParts { parts: vec!["text".into()], mask_end: false });
@@ -118,7 +118,7 @@ fn tokens_of_every_format() {
 }
 
 #[test]
-fn tokens_of_every_kind_of_documents() {
+fn pack_of_every_document_format_is_the_same_in_a_store() {
     for (at, folder) in ["csv/csv_rows/input", "json", "arrow/p15_arrow_files/input", "parquet/p01_parquet_files/input"]
         .iter()
         .enumerate()
@@ -134,7 +134,7 @@ fn tokens_of_every_kind_of_documents() {
 }
 
 #[test]
-fn text_without_repeats() {
+fn dedup_is_the_same_in_a_store() {
     let cases =
         cases("dedup").into_iter().chain(["p21_dedup", "p22_dedup_unicode"].map(|name| golden("parquet").join(name)));
     for case in cases {
@@ -147,7 +147,7 @@ fn text_without_repeats() {
 }
 
 #[test]
-fn prepared_data_sets() {
+fn prepare_is_the_same_in_a_store() {
     for case in ["captioning_fieldmap", "odd_names", "presplit_folders", "media_by_extension"] {
         let (dir, store) = (tempfile::tempdir().unwrap(), PathBuf::from(format!("mem://prepare-{case}/set")));
         let input = golden("energon").join(case).join("input");
@@ -174,7 +174,7 @@ fn prepared_data_sets() {
 }
 
 #[test]
-fn an_index_of_lines() {
+fn jsonl_index_is_the_same_in_a_store() {
     let inputs = files(&golden("energon/jsonl_edges/input"));
     assert!(inputs.len() >= 10);
     for (name, bytes) in inputs {

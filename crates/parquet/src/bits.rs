@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_are_read_across_bytes_and_after_the_end() {
+    fn packed_bits_are_read_across_bytes_and_past_the_end() {
         let bytes = [0b1000_1000, 0b1100_0110, 0b1111_1010];
         assert_eq!((0..8).map(|index| bits_at(&bytes, index, 3)).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(bits_at(&[0xFF; 9], 1, 32), u32::MAX);

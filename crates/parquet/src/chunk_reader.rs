@@ -34,13 +34,13 @@ pub(crate) struct ChunkReader {
     /// Ratio of the size in the file to the size of the text, times 256.
     packed_ratio: u64,
     dictionary: Option<Arc<Dictionary>>,
-    cut: Option<CutPage>,
+    cut: Option<DividedPage>,
     stream: Option<PageStream>,
 }
 
 /// A page whose rows are divided into several blocks.
 #[derive(Debug)]
-struct CutPage {
+struct DividedPage {
     page: RawPage,
     step: u32,
 }
@@ -126,7 +126,7 @@ impl ChunkReader {
                         true => {
                             window.count(body.end - body.start);
                             let place = (self.at, &header);
-                            file.kept_dictionary(self.at, || read_large(file, &self.context, place, &body, *values))?
+                            file.cached_dictionary(self.at, || read_large(file, &self.context, place, &body, *values))?
                         }
                         false => {
                             window.fill(file, body.start, body.end - body.start, HEADER_AHEAD, self.end)?;
@@ -153,8 +153,8 @@ impl ChunkReader {
                 }
                 break;
             }
-            let load = self.load_of(&header, &page);
-            let step = self.cut_step(&page, load, block_bytes);
+            let load = self.measure_page(&header, &page);
+            let step = self.max_rows_per_block(&page, load, block_bytes);
             if !draft.has_space(load, block_bytes) || (step < load.rows && !draft.pages.is_empty()) {
                 break;
             }
@@ -163,7 +163,7 @@ impl ChunkReader {
             if step < load.rows {
                 let unpacked = Arc::new(self.unpack(&raw, window.get(&body))?);
                 let page = RawPage { body: PageBody::Unpacked(unpacked), ..raw };
-                self.cut = Some(CutPage { page, step: u32::try_from(step).unwrap_or(u32::MAX) });
+                self.cut = Some(DividedPage { page, step: u32::try_from(step).unwrap_or(u32::MAX) });
             } else {
                 draft.add(raw, load);
             }
@@ -329,7 +329,7 @@ impl ChunkReader {
     }
 
     /// Returns the amount that the rows of a page add to a block, without skipped rows.
-    fn load_of(&self, header: &PageHeader, page: &DataPage) -> PageLoad {
+    fn measure_page(&self, header: &PageHeader, page: &DataPage) -> PageLoad {
         let rows = u64::from(page.values) - self.skip;
         match (&self.dictionary, page.encoding) {
             (Some(dictionary), ValueEncoding::Dictionary) => PageLoad {
@@ -342,7 +342,7 @@ impl ChunkReader {
     }
 
     /// Returns the maximum number of rows of a page in one block.
-    fn cut_step(&self, page: &DataPage, load: PageLoad, block_bytes: u64) -> u64 {
+    fn max_rows_per_block(&self, page: &DataPage, load: PageLoad, block_bytes: u64) -> u64 {
         match (&self.dictionary, page.encoding) {
             (Some(dictionary), ValueEncoding::Dictionary) => {
                 let by_average = block_bytes / (dictionary.average() as u64).max(1);

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn several_members_of_gzip_are_one_page() {
+    fn gzip_members_of_one_page_are_concatenated() {
         let mut body = Vec::new();
         for part in [&b"one"[..], b"", b"two"] {
             let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn three_forms_of_old_lz4_are_read() {
+    fn three_legacy_lz4_framings_are_decompressed() {
         let text = b"abcabcabcabcabcabcabcabcabcabc";
         let block = lz4_flex::block::compress(text);
         let framed = |count: usize| {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_the_input_cannot_have_are_refused() {
+    fn impossible_decompressed_sizes_are_refused() {
         let huge = i32::MAX as usize;
         for codec in
             [CompressionCodec::SNAPPY, CompressionCodec::ZSTD, CompressionCodec::LZ4, CompressionCodec::LZ4_RAW]

@@ -24,11 +24,11 @@ pub(crate) struct DeltaReader<'a> {
 
 /// Error for values that end early or are malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BadDeltas;
+pub(crate) struct InvalidDeltas;
 
 impl<'a> DeltaReader<'a> {
     /// Creates a reader, and returns the bytes after its values.
-    pub(crate) fn open(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), BadDeltas> {
+    pub(crate) fn open(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), InvalidDeltas> {
         let mut rest = bytes;
         let block = take_varint(&mut rest)?;
         let groups = take_varint(&mut rest)?;
@@ -36,9 +36,9 @@ impl<'a> DeltaReader<'a> {
         let first = take_zigzag(&mut rest)?;
         let is_sound = block <= MAX_BLOCK_VALUES && groups > 0 && block % groups == 0 && (block / groups) % 8 == 0;
         if !is_sound || block == 0 {
-            return Err(BadDeltas);
+            return Err(InvalidDeltas);
         }
-        let to_usize = |number: u64| usize::try_from(number).map_err(|_| BadDeltas);
+        let to_usize = |number: u64| usize::try_from(number).map_err(|_| InvalidDeltas);
         let reader = Self {
             bytes: rest,
             per_group: to_usize(block / groups)?,
@@ -63,8 +63,8 @@ impl<'a> DeltaReader<'a> {
 
     /// Reads the next value.
     #[inline]
-    pub(crate) fn read(&mut self) -> Result<i32, BadDeltas> {
-        self.left = self.left.checked_sub(1).ok_or(BadDeltas)?;
+    pub(crate) fn read(&mut self) -> Result<i32, InvalidDeltas> {
+        self.left = self.left.checked_sub(1).ok_or(InvalidDeltas)?;
         let value = self.next;
         if self.left > 0 {
             if self.at >= self.per_group {
@@ -78,7 +78,7 @@ impl<'a> DeltaReader<'a> {
     }
 
     /// Moves to the end of the values group by group, without decoding them.
-    fn skip_to_end(&mut self) -> Result<(), BadDeltas> {
+    fn skip_to_end(&mut self) -> Result<(), InvalidDeltas> {
         let mut left = self.left.saturating_sub(1);
         while left > 0 {
             self.open_group()?;
@@ -87,16 +87,16 @@ impl<'a> DeltaReader<'a> {
         Ok(())
     }
 
-    fn open_group(&mut self) -> Result<(), BadDeltas> {
+    fn open_group(&mut self) -> Result<(), InvalidDeltas> {
         if self.widths.is_empty() {
             let mut rest = self.bytes;
             self.min_delta = take_zigzag(&mut rest)?;
-            self.widths = rest.get(..self.groups).ok_or(BadDeltas)?;
-            self.bytes = rest.get(self.groups..).ok_or(BadDeltas)?;
+            self.widths = rest.get(..self.groups).ok_or(InvalidDeltas)?;
+            self.bytes = rest.get(self.groups..).ok_or(InvalidDeltas)?;
         }
-        let (width, widths) = self.widths.split_first().ok_or(BadDeltas)?;
+        let (width, widths) = self.widths.split_first().ok_or(InvalidDeltas)?;
         if *width > 32 {
-            return Err(BadDeltas);
+            return Err(InvalidDeltas);
         }
         // Some writers truncate the last group after its last value. Missing values are detected when they are read.
         let size = (self.per_group / 8).saturating_mul(usize::from(*width)).min(self.bytes.len());
@@ -107,14 +107,14 @@ impl<'a> DeltaReader<'a> {
     }
 }
 
-fn take_varint(bytes: &mut &[u8]) -> Result<u64, BadDeltas> {
-    let (value, size) = read_varint(bytes).ok_or(BadDeltas)?;
+fn take_varint(bytes: &mut &[u8]) -> Result<u64, InvalidDeltas> {
+    let (value, size) = read_varint(bytes).ok_or(InvalidDeltas)?;
     *bytes = bytes.get(size..).unwrap_or_default();
     Ok(value)
 }
 
 /// Reads a signed number and returns its lower 32 bits.
-fn take_zigzag(bytes: &mut &[u8]) -> Result<i32, BadDeltas> {
+fn take_zigzag(bytes: &mut &[u8]) -> Result<i32, InvalidDeltas> {
     let value = take_varint(bytes)?;
     Ok(((value >> 1) as i64 ^ -((value & 1) as i64)) as i32)
 }
@@ -125,17 +125,17 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn values_follow_from_their_differences() {
+    fn delta_values_are_sums_of_differences() {
         // Blocks of 8 values in one group: the value 7, then the differences 1 to 4 as 1 + (0, 1, 2, 3), each in two bits.
         let bytes = [8, 1, 5, 14, 2, 2, 0b1110_0100, 0, 99];
         let (mut reader, rest) = DeltaReader::open(&bytes).unwrap();
         let values: Vec<_> = (0..5).map(|_| reader.read().unwrap()).collect();
         assert_eq!((values, rest), (vec![7, 8, 10, 13, 17], &[99][..]));
-        assert_eq!(reader.read(), Err(BadDeltas));
+        assert_eq!(reader.read(), Err(InvalidDeltas));
     }
 
     #[test]
-    fn sizes_that_cannot_be_are_refused() {
+    fn invalid_delta_headers_are_refused() {
         for bytes in
             [&[0, 1, 5, 14][..], &[8, 0, 5, 14], &[9, 1, 5, 14], &[8, 1, 5], &[8, 1, 5, 14, 2], &[8, 1, 5, 14, 2, 33]]
         {

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_sizes_are_checked() {
+    fn dictionary_counts_and_sizes_are_checked() {
         let bytes = page(&[b"one", b"two"]);
         for (end, count) in [(bytes.len(), 3), (bytes.len(), u32::MAX), (bytes.len() - 1, 2), (6, 1)] {
             assert!(Dictionary::parse(&bytes[..end], count).is_err(), "{end} {count}");

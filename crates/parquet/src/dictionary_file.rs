@@ -40,7 +40,7 @@ mod tests {
     use gristmill_storage::read::open_read;
 
     #[test]
-    fn a_file_that_cannot_be_read_is_no_damage_of_the_data() {
+    fn unreadable_dictionary_file_is_an_environment_failure() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dictionary");
         std::fs::write(&path, b"onetwo").unwrap();

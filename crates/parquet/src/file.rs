@@ -29,7 +29,7 @@ const TAIL_BYTES: u64 = 8;
 const HEAD_BYTES: usize = 64;
 
 /// Maximum number of large dictionaries in the cache; their entries are in files.
-const MAX_KEPT_DICTIONARIES: usize = 2;
+const MAX_CACHED_DICTIONARIES: usize = 2;
 /// Number of bytes that are read to find the header of a dictionary, which has no statistics.
 const DICTIONARY_HEADER_BYTES: usize = 256;
 
@@ -113,7 +113,7 @@ impl ParquetFile {
     }
 
     /// Returns the large dictionary at an offset from the cache, or calls `read` and caches the result.
-    pub(crate) fn kept_dictionary(
+    pub(crate) fn cached_dictionary(
         &self,
         at: u64,
         read: impl FnOnce() -> Outcome<Dictionary>,
@@ -125,7 +125,7 @@ impl ParquetFile {
         }
         let dictionary = Arc::new(read()?);
         kept.push_back((at, Arc::clone(&dictionary)));
-        if kept.len() > MAX_KEPT_DICTIONARIES {
+        if kept.len() > MAX_CACHED_DICTIONARIES {
             kept.pop_front();
         }
         Ok(dictionary)
@@ -220,7 +220,7 @@ impl ParquetFile {
     }
 
     /// Returns the offset of the data pages of a leaf column in a row group, as the footer states it; 0 if it is not valid.
-    pub(crate) fn stated_position(&self, row_group: usize, leaf: usize) -> u64 {
+    pub(crate) fn stated_data_offset(&self, row_group: usize, leaf: usize) -> u64 {
         let offset = self.column_of(row_group, leaf).map(ColumnChunkMetaData::data_page_offset);
         offset.and_then(|offset| u64::try_from(offset).ok()).unwrap_or_default()
     }

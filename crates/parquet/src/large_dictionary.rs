@@ -61,7 +61,7 @@ pub(crate) fn read_large(
     let scratch = if is_stored { None } else { Some(Scratch::create(None)?) };
     let path = scratch.as_ref().map(|scratch| scratch.path().join("dictionary"));
     let mut copy = match &path {
-        Some(path) => Some(BufferedFile::new(RealFs.create_file(path)?, BUFFER_BYTES).kept_cached()),
+        Some(path) => Some(BufferedFile::new(RealFs.create_file(path)?, BUFFER_BYTES).with_cached_pages()),
         None => None,
     };
     let mut entries = Vec::new();

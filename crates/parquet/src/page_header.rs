@@ -215,7 +215,7 @@ mod tests {
     const DATA: [u8; 18] = [0x15, 0, 0x15, 0xC8, 1, 0x15, 80, 0x15, 13, 0x1C, 0x15, 20, 0x15, 16, 0x15, 6, 0, 0];
 
     #[test]
-    fn data_pages_are_read() {
+    fn data_page_headers_are_parsed() {
         let (header, size) = PageHeader::parse(&DATA).unwrap();
         let levels = LevelLayout::Prefixed { definition_is_runs: true, repetition_is_runs: true };
         let page = DataPage { values: 10, encoding: ValueEncoding::Dictionary, levels };
@@ -247,7 +247,7 @@ mod tests {
         }
 
         #[test]
-        fn changed_headers_end_in_a_result(at in 0..DATA.len(), byte in any::<u8>()) {
+        fn changed_page_headers_are_parsed_or_refused(at in 0..DATA.len(), byte in any::<u8>()) {
             let mut bytes = DATA;
             bytes[at] = byte;
             if let Ok((header, size)) = PageHeader::parse(&bytes) {

@@ -5,7 +5,7 @@ use crate::block::{BlockContext, PageBody, RawPage, UnpackedPage};
 use crate::file::ParquetFile;
 use crate::page_header::{DataPage, LevelLayout, PageHeader, ValueEncoding};
 use crate::place::io_failure;
-use crate::runs::{BadRuns, RunReader, RunWriter};
+use crate::runs::{InvalidRuns, RunReader, RunWriter};
 use crate::snappy::SnappyReader;
 use gristmill_core::{Failure, Outcome};
 use parquet::basic::CompressionCodec;
@@ -130,11 +130,11 @@ impl PageStream {
             let width = u32::BITS - max_definition.leading_zeros();
             let mut runs = RunReader::new(&levels, width).ok_or_else(|| damaged("its levels are damaged"))?;
             let read = runs.read_each(rows, |level| {
-                row_levels.push(u8::try_from(level).map_err(|_| BadRuns)?);
+                row_levels.push(u8::try_from(level).map_err(|_| InvalidRuns)?);
                 if level <= max_definition {
                     Ok(())
                 } else {
-                    Err(BadRuns)
+                    Err(InvalidRuns)
                 }
             });
             read.map_err(|_| damaged("its levels are damaged"))?;

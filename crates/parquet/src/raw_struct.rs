@@ -171,7 +171,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn structs_stay_as_they_are_unless_changed() {
+    fn unchanged_thrift_struct_is_encoded_to_the_same_bytes() {
         let mut inner = RawStruct::default();
         inner.set_i32(1, -3).set_bool(40, true).set_binary(2, b"two");
         let mut outer = RawStruct::default();

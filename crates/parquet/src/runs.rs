@@ -19,7 +19,7 @@ enum Run<'a> {
 
 /// Error for values that end early, or a malformed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BadRuns;
+pub(crate) struct InvalidRuns;
 
 impl<'a> RunReader<'a> {
     /// Creates a reader; `None` if `width` is over 32.
@@ -28,7 +28,7 @@ impl<'a> RunReader<'a> {
     }
 
     /// Reads up to `most` equal values; returns the value and their number, which is not 0.
-    pub(crate) fn read_equal(&mut self, most: usize) -> Result<(u32, usize), BadRuns> {
+    pub(crate) fn read_equal(&mut self, most: usize) -> Result<(u32, usize), InvalidRuns> {
         self.fill()?;
         match &mut self.run {
             Run::Same { value, left } => {
@@ -50,7 +50,7 @@ impl<'a> RunReader<'a> {
     }
 
     /// Passes `count` values to `each`.
-    pub(crate) fn read_each<E: From<BadRuns>>(
+    pub(crate) fn read_each<E: From<InvalidRuns>>(
         &mut self,
         mut count: usize,
         mut each: impl FnMut(u32) -> Result<(), E>,
@@ -81,7 +81,7 @@ impl<'a> RunReader<'a> {
     }
 
     /// Skips `count` values.
-    pub(crate) fn skip(&mut self, mut count: usize) -> Result<(), BadRuns> {
+    pub(crate) fn skip(&mut self, mut count: usize) -> Result<(), InvalidRuns> {
         while count > 0 {
             self.fill()?;
             count -= match &mut self.run {
@@ -101,24 +101,24 @@ impl<'a> RunReader<'a> {
     }
 
     /// Reads headers of runs until the current run has a value.
-    fn fill(&mut self) -> Result<(), BadRuns> {
+    fn fill(&mut self) -> Result<(), InvalidRuns> {
         while match &self.run {
             Run::Same { left, .. } => *left == 0,
             Run::Packed { at, end, .. } => at == end,
         } {
-            let (header, size) = read_varint(self.bytes).ok_or(BadRuns)?;
-            let rest = self.bytes.get(size..).ok_or(BadRuns)?;
-            let count = usize::try_from(header >> 1).map_err(|_| BadRuns)?;
+            let (header, size) = read_varint(self.bytes).ok_or(InvalidRuns)?;
+            let rest = self.bytes.get(size..).ok_or(InvalidRuns)?;
+            let count = usize::try_from(header >> 1).map_err(|_| InvalidRuns)?;
             let value_bytes = self.width.div_ceil(8) as usize;
             let (run, used) = if header & 1 == 0 {
                 let mut value = [0; 4];
-                let stored = rest.get(..value_bytes).ok_or(BadRuns)?;
+                let stored = rest.get(..value_bytes).ok_or(InvalidRuns)?;
                 value.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
                 (Run::Same { value: u32::from_le_bytes(value), left: count }, value_bytes)
             } else {
                 packed_run(rest, count, self.width)?
             };
-            self.bytes = rest.get(used..).ok_or(BadRuns)?;
+            self.bytes = rest.get(used..).ok_or(InvalidRuns)?;
             self.run = run;
         }
         Ok(())
@@ -126,9 +126,9 @@ impl<'a> RunReader<'a> {
 }
 
 /// Returns a run of `groups` times eight values, and its size. Some writers truncate the last run after its last value.
-fn packed_run(rest: &[u8], groups: usize, width: u32) -> Result<(Run<'_>, usize), BadRuns> {
-    let values = groups.checked_mul(8).ok_or(BadRuns)?;
-    let size = groups.checked_mul(width as usize).ok_or(BadRuns)?;
+fn packed_run(rest: &[u8], groups: usize, width: u32) -> Result<(Run<'_>, usize), InvalidRuns> {
+    let values = groups.checked_mul(8).ok_or(InvalidRuns)?;
+    let size = groups.checked_mul(width as usize).ok_or(InvalidRuns)?;
     if let Some(bytes) = rest.get(..size) {
         return Ok((Run::Packed { bytes, at: 0, end: values }, size));
     }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn both_kinds_of_runs_are_read() {
+    fn run_length_and_bit_packed_runs_are_read() {
         // Five times the value 3, then eight bit-packed values of three bits: 0 to 7.
         let bytes = [10, 3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010];
         let expected = [3, 3, 3, 3, 3, 0, 1, 2, 3, 4, 5, 6, 7];
@@ -221,11 +221,11 @@ mod tests {
         assert_eq!(reader.read_equal(4), Ok((3, 4)));
         assert_eq!(reader.skip(3), Ok(()));
         assert_eq!(reader.read_equal(9), Ok((2, 1)));
-        assert_eq!(reader.skip(6), Err(BadRuns));
+        assert_eq!(reader.skip(6), Err(InvalidRuns));
     }
 
     #[test]
-    fn values_without_bits_need_no_bytes() {
+    fn values_of_zero_bits_need_no_bytes() {
         assert_eq!(all(&[6], 0, 3).unwrap(), [0; 3]);
         assert_eq!(all(&[3], 0, 8).unwrap(), [0; 8]);
         assert!(RunReader::new(&[], 33).is_none());
@@ -243,7 +243,7 @@ mod tests {
         }
 
         #[test]
-        fn equal_values_and_single_values_agree(bytes in proptest::collection::vec(any::<u8>(), 0..60), width in 1..9_u32) {
+        fn equal_runs_and_single_values_agree(bytes in proptest::collection::vec(any::<u8>(), 0..60), width in 1..9_u32) {
             let mut one = Vec::new();
             let mut reader = RunReader::new(&bytes, width).unwrap();
             while let Ok((value, count)) = reader.read_equal(1000 - one.len()) {

@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end_as_in_the_other_decompressor(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        fn snappy_of_any_bytes_agrees_with_the_snap_crate(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
             if let Ok(expected) = snap::raw::Decoder::new().decompress_vec(&bytes) {
                 prop_assert_eq!(unpack(&bytes, 7).unwrap(), expected);
             } else {

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_never_longer_than_the_bytes() {
+    fn thrift_lists_longer_than_the_bytes_are_refused() {
         let list = [0xF8, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, 0, 0];
         assert_eq!(ThriftReader::new(&list).read_list(), Err(ThriftError::Short));
         assert_eq!(ThriftReader::new(&[0x28, 0, 0]).read_list(), Ok((WireType::Binary, 2)));

@@ -1,10 +1,10 @@
 //! Values of a data page, as locations of the texts, without copying them.
 
 use crate::bits::u32_at;
-use crate::delta::{BadDeltas, DeltaReader};
+use crate::delta::{DeltaReader, InvalidDeltas};
 use crate::dictionary::{Dictionary, DictionaryContent};
 use crate::page_header::{DataPage, LevelLayout, ValueEncoding};
-use crate::runs::{BadRuns, RunReader};
+use crate::runs::{InvalidRuns, RunReader};
 use gristmill_core::Failure;
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(crate) const DICTIONARY: u32 = u32::MAX - 1;
 /// Source of a text that is not contiguous in a page, and is assembled in [`SpanList::joined`].
 pub(crate) const JOINED: u32 = u32::MAX - 2;
 /// Maximum total size in bytes of the assembled texts of a block.
-const MAX_JOINED_BYTES: usize = 512 << 20;
+const MAX_ASSEMBLED_BYTES: usize = 512 << 20;
 
 /// Location of a value: a range of one of the sources of the block. A source is a page number, or one of the constants above. The position
 /// of a null is its definition level.
@@ -60,7 +60,7 @@ pub(crate) fn read_page(
     let mut values = Values::open(parts, begin, dictionary)?;
     let (mut skip, mut left) = (rows.start as usize, rows.end as usize);
     let mut runs = match levels {
-        Some(bytes) => Some(RunReader::new(bytes, u32::BITS - max_definition.leading_zeros()).ok_or(BadRuns)?),
+        Some(bytes) => Some(RunReader::new(bytes, u32::BITS - max_definition.leading_zeros()).ok_or(InvalidRuns)?),
         None => None,
     };
     while left > 0 {
@@ -121,7 +121,7 @@ impl<'a> Values<'a> {
                 let dictionary = dictionary.ok_or("it refers to a dictionary, and there is none")?;
                 // A page that has only nulls may have no indices.
                 let numbers = match bytes.split_first() {
-                    Some((width, runs)) => Some(RunReader::new(runs, u32::from(*width)).ok_or(BadRuns)?),
+                    Some((width, runs)) => Some(RunReader::new(runs, u32::from(*width)).ok_or(InvalidRuns)?),
                     None => None,
                 };
                 Ok(Self::Dictionary { numbers, dictionary })
@@ -146,14 +146,14 @@ impl<'a> Values<'a> {
     fn skip(&mut self, count: usize) -> Result<(), String> {
         match self {
             Self::Dictionary { numbers: Some(numbers), .. } => Ok(numbers.skip(count)?),
-            Self::Dictionary { numbers: None, .. } if count > 0 => Err(BadRuns.into()),
+            Self::Dictionary { numbers: None, .. } if count > 0 => Err(InvalidRuns.into()),
             Self::Dictionary { .. } => Ok(()),
             Self::Plain { content, at } => (0..count).try_for_each(|_| next_plain(content, at).map(|_| ())),
             Self::DeltaLength { sizes, content, at } => {
                 (0..count).try_for_each(|_| next_sized(sizes, content, at).map(|_| ()))
             }
             Self::DeltaStrings { prefixes, sizes, rest, previous } => {
-                (0..count).try_for_each(|_| next_joined(prefixes, sizes, rest, previous))
+                (0..count).try_for_each(|_| assemble_next_text(prefixes, sizes, rest, previous))
             }
         }
     }
@@ -187,7 +187,7 @@ impl<'a> Values<'a> {
                     Ok::<(), PageError>(())
                 })?;
             }
-            Self::Dictionary { numbers: None, .. } if count > 0 => return Err(BadRuns.into()),
+            Self::Dictionary { numbers: None, .. } if count > 0 => return Err(InvalidRuns.into()),
             Self::Dictionary { .. } => {}
             Self::DeltaLength { sizes, content, at } => {
                 for _ in 0..count {
@@ -197,7 +197,7 @@ impl<'a> Values<'a> {
             }
             Self::DeltaStrings { prefixes, sizes, rest, previous } => {
                 for _ in 0..count {
-                    next_joined(prefixes, sizes, rest, previous)?;
+                    assemble_next_text(prefixes, sizes, rest, previous)?;
                     let at = join(&list.joined, previous.len())?;
                     list.joined.extend_from_slice(previous);
                     spans.push(Span { source: JOINED, at, size: previous.len() as u32 });
@@ -209,13 +209,13 @@ impl<'a> Values<'a> {
 }
 
 /// Message for pages whose texts share prefixes, and would need too much memory.
-pub(crate) const TOO_MANY_JOINED: &str =
+pub(crate) const TOO_LARGE_ASSEMBLED: &str =
     "its texts with shared beginnings have more than 512 MiB; write the file with smaller pages, or without DELTA_BYTE_ARRAY";
 
 /// Returns the offset at which a text of this size is assembled.
 fn join(joined: &[u8], size: usize) -> Result<u32, String> {
-    match joined.len().saturating_add(size) > MAX_JOINED_BYTES {
-        true => Err(TOO_MANY_JOINED.to_owned()),
+    match joined.len().saturating_add(size) > MAX_ASSEMBLED_BYTES {
+        true => Err(TOO_LARGE_ASSEMBLED.to_owned()),
         false => Ok(joined.len() as u32),
     }
 }
@@ -234,7 +234,7 @@ fn next_plain(content: &[u8], at: &mut usize) -> Result<(u32, u32), String> {
 
 #[inline]
 fn next_sized(sizes: &mut DeltaReader<'_>, content: &[u8], at: &mut usize) -> Result<(u32, u32), String> {
-    let size = u32::try_from(sizes.read()?).map_err(|_| BadDeltas)?;
+    let size = u32::try_from(sizes.read()?).map_err(|_| InvalidDeltas)?;
     let (begin, end) = (*at, *at + size as usize);
     if end > content.len() {
         return Err(short_values());
@@ -244,14 +244,14 @@ fn next_sized(sizes: &mut DeltaReader<'_>, content: &[u8], at: &mut usize) -> Re
 }
 
 /// Changes `previous`, the previous text, to the next one.
-fn next_joined(
+fn assemble_next_text(
     prefixes: &mut DeltaReader<'_>,
     sizes: &mut DeltaReader<'_>,
     rest: &mut &[u8],
     previous: &mut Vec<u8>,
 ) -> Result<(), String> {
-    let prefix = usize::try_from(prefixes.read()?).map_err(|_| BadDeltas)?;
-    let size = usize::try_from(sizes.read()?).map_err(|_| BadDeltas)?;
+    let prefix = usize::try_from(prefixes.read()?).map_err(|_| InvalidDeltas)?;
+    let size = usize::try_from(sizes.read()?).map_err(|_| InvalidDeltas)?;
     let (suffix, after) = rest.split_at_checked(size).ok_or_else(short_values)?;
     if prefix > previous.len() {
         return Err("a text shares more than the text before it has".to_owned());
@@ -286,20 +286,20 @@ impl From<&str> for PageError {
     }
 }
 
-impl From<BadRuns> for PageError {
-    fn from(why: BadRuns) -> Self {
+impl From<InvalidRuns> for PageError {
+    fn from(why: InvalidRuns) -> Self {
         Self::Damage(why.into())
     }
 }
 
-impl From<BadRuns> for String {
-    fn from(_: BadRuns) -> Self {
+impl From<InvalidRuns> for String {
+    fn from(_: InvalidRuns) -> Self {
         "its levels or dictionary references are damaged".to_owned()
     }
 }
 
-impl From<BadDeltas> for String {
-    fn from(_: BadDeltas) -> Self {
+impl From<InvalidDeltas> for String {
+    fn from(_: InvalidDeltas) -> Self {
         "its lengths are damaged".to_owned()
     }
 }

@@ -3,7 +3,7 @@ use crate::{json_read, Node};
 use proptest::prelude::*;
 
 #[test]
-fn expressions_expand_as_the_python_package_expands_them() {
+fn brace_expansion_matches_the_python_package() {
     let path = std::env::var("GRISTMILL_TABLE").unwrap_or("../../tests/golden/python/braceexpand.jsonl".to_owned());
     let text = std::fs::read_to_string(path).unwrap();
     let mut wrong = Vec::new();
@@ -24,7 +24,7 @@ fn expressions_expand_as_the_python_package_expands_them() {
 }
 
 #[test]
-fn a_small_text_cannot_expand_to_more_names_than_allowed() {
+fn brace_expansion_beyond_the_limit_is_refused() {
     assert_eq!(expand("{1..999999999999}", 1000), Err(BraceError::TooMany { limit: 1000 }));
     assert_eq!(expand(&"{a,b}".repeat(64), 1_000_000), Err(BraceError::TooMany { limit: 1_000_000 }));
     assert_eq!(expand(&"{1..99999}".repeat(40), usize::MAX), Err(BraceError::TooMany { limit: usize::MAX }));
@@ -35,7 +35,7 @@ fn a_small_text_cannot_expand_to_more_names_than_allowed() {
 }
 
 #[test]
-fn numbers_beyond_any_integer_are_counted_where_their_beginnings_agree() {
+fn long_numbers_expand_only_if_their_leading_digits_agree() {
     let long = "9".repeat(50);
     assert_eq!(expand(&format!("{{{long}7..{long}9}}"), 10).unwrap(), [7, 8, 9].map(|n| format!("{long}{n}")));
     assert_eq!(expand(&format!("{{1..{long}}}"), 10), Err(BraceError::NumberTooLong));
@@ -43,7 +43,7 @@ fn numbers_beyond_any_integer_are_counted_where_their_beginnings_agree() {
 }
 
 #[test]
-fn backslashes_of_a_regular_expression_survive_where_they_are_asked_for() {
+fn regular_expression_escapes_are_kept_on_request() {
     assert_eq!(
         expand_keeping_escapes(r"{train,val}-\d{6}\.tar", 10).unwrap(),
         [r"train-\d{6}\.tar", r"val-\d{6}\.tar"]

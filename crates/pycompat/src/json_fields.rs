@@ -175,7 +175,7 @@ pub(super) fn as_python(key: &[u8]) -> Cow<'_, [u8]> {
 }
 
 impl Visit for Fields {
-    const WANTS_ODDITIES: bool = true;
+    const REPORTS_ODDITIES: bool = true;
 
     #[inline(always)]
     fn key(&mut self, text: &[u8], depth: usize, span: Span) {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_found_with_their_places() {
+    fn json_fields_are_found_with_their_ranges() {
         for (line, wanted) in [
             (
                 r#"{"text":"a\"b","n":-1.5e3 ,"o" : {"text":1,"x":[{}]} , "e":{},"l":[ ]}"#,

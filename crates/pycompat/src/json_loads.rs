@@ -94,7 +94,7 @@ impl NodeBuilder<'_> {
 }
 
 impl Visit for NodeBuilder<'_> {
-    const WANTS_ODDITIES: bool = true;
+    const REPORTS_ODDITIES: bool = true;
     const MAX_NESTING: usize = 128;
     const TOO_DEEP: &'static str = "it is nested too deep";
     const IS_LINE: bool = false;
@@ -149,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_python_reads_it_writes_again() {
+    fn parsed_python_json_is_written_as_by_python() {
         for (text, again) in [
             (
                 r#" {"a":1,"b":[true,null,-0,1.5e3,NaN,-Infinity],"a":"é\u00e9\ud83d\ude00\/\n"} "#,
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_python_refuses_or_nodes_cannot_hold_is_refused() {
+    fn json_that_python_refuses_or_nodes_cannot_represent_is_refused() {
         for text in [
             "",
             "[1,]",
@@ -197,7 +197,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_agrees_with_another_reader(text in "[\\[\\]{},:\"\\\\ua0-9eE.+ \\-tn]{0,30}") {
+        fn python_json_reader_agrees_with_serde_json(text in "[\\[\\]{},:\"\\\\ua0-9eE.+ \\-tn]{0,30}") {
             let theirs = serde_json::from_str::<serde_json::Value>(&text);
             let ours = loads(&text);
             // Numbers beyond the range of floats are infinite in Python, but serde_json refuses them.

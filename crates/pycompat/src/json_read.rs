@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_is_kept_and_a_key_given_twice_is_refused_with_its_place() {
+    fn json_map_keeps_its_order_and_duplicate_keys_are_refused() {
         let node = read(r#"{"z": 1, "a": [true, null, -2, 0.5, "é\ud83d\ude00"]}"#).unwrap();
         let keys: Vec<_> = node.as_map().unwrap().iter().map(|(k, _)| k.as_str()).collect();
         assert_eq!(keys, ["z", "a"]);

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_as_python_writes_what_it_read() {
+    fn json_values_are_rewritten_as_by_python() {
         for (value, wanted) in [
             ("-0", "0"),
             ("-0.0", "-0.0"),
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn very_many_equal_keys_and_deep_nesting_end() {
+    fn rewriting_many_duplicate_keys_and_deep_nesting_ends() {
         let many: Vec<String> = (0..100_000).map(|number| format!("\"k{}\":{number}", number % 1000)).collect();
         let out = rewritten(&format!("{{{}}}", many.join(",")));
         assert!(out.starts_with("{\"k0\": 99000, \"k1\": 99001") && out.len() < 20_000);
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_float_is_one_that_repr_prints_unchanged() {
+    fn short_float_is_printed_unchanged_by_repr() {
         for (number, is_one) in [
             ("0.5", true),
             ("-0.0", true),
@@ -379,7 +379,7 @@ mod tests {
     proptest::proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(4_000))]
         #[test]
-        fn no_float_is_taken_for_short_that_repr_prints_otherwise(number in "-?(0|[1-9][0-9]{0,15})[.]0{0,6}[0-9]{1,15}") {
+        fn short_floats_match_repr(number in "-?(0|[1-9][0-9]{0,15})[.]0{0,6}[0-9]{1,15}") {
             if is_short_float(number.as_bytes()) {
                 proptest::prop_assert_eq!(float_repr(number.parse().unwrap()), number);
             }

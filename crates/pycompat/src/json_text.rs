@@ -3,7 +3,7 @@
 //! Functions with names ending in `part` process strings that arrive in pieces. They stop before any escape or character that continues in
 //! the next piece.
 
-use super::json_walk::{eight, hex4, low_half, next_match, zero_bytes};
+use super::json_walk::{eight, hex4, low_surrogate, next_match, zero_bytes};
 use memchr::memchr;
 
 /// Length of the longest escape in bytes, which is a surrogate pair.
@@ -49,7 +49,7 @@ pub fn escape_at(raw: &[u8], at: usize) -> Option<Escape> {
         b'f' => (2, 12),
         byte @ (b'"' | b'\\' | b'/') => (2, u32::from(byte)),
         b'u' => match hex4(raw, at + 2)? {
-            unit @ 0xd800..=0xdbff => match low_half(raw, at + 6) {
+            unit @ 0xd800..=0xdbff => match low_surrogate(raw, at + 6) {
                 Some(low) => (12, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00)),
                 None => (6, unit),
             },
@@ -195,7 +195,7 @@ pub fn push_reencoded_part(raw: &[u8], is_last: bool, out: &mut Vec<u8>) -> usiz
 
 /// Returns the number of consumed bytes of a piece of a valid string, and whether they contain the escape of an unpaired surrogate. Unless
 /// the piece is the last one, an escape near its end is not consumed.
-pub fn has_half_part(raw: &[u8], is_last: bool) -> (usize, bool) {
+pub fn has_unpaired_surrogate_part(raw: &[u8], is_last: bool) -> (usize, bool) {
     let found = escapes(raw)
         .map(|escape| (escape.at, !is_last && escape.at + MAX_ESCAPE_BYTES > raw.len(), escape.is_half()))
         .find(|(_, is_left, is_half)| *is_left || *is_half);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_string_is_written_as_python_writes_what_it_read() {
+    fn json_string_is_rewritten_as_by_python() {
         for (raw, wanted) in [
             ("", ""),
             ("plain ~", "plain ~"),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_detected() {
+    fn unpaired_surrogates_are_detected() {
         for (raw, wanted) in
             [(r"\ud83d\ude00", false), (r"\ud83d", true), (r"\ude00\ud83d", true), (r"\\ud83d", false), ("é", false)]
         {
@@ -322,7 +322,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn writing_again_is_reading_and_writing(raw in raw()) {
+        fn rewriting_a_string_equals_decoding_and_encoding(raw in raw()) {
             if halves(raw.as_bytes()).next().is_none() {
                 let text: String = serde_json::from_str(&format!("\"{raw}\"")).unwrap();
                 let mut ours = String::new();
@@ -339,7 +339,7 @@ mod tests {
         }
 
         #[test]
-        fn pieces_make_the_same_as_the_whole(raw in raw(), size in 1usize..20) {
+        fn rewriting_in_pieces_equals_rewriting_the_whole(raw in raw(), size in 1usize..20) {
             let (mut text, mut ascii, mut half) = (String::new(), Vec::new(), false);
             let bytes = raw.as_bytes();
             for kind in 0..3 {
@@ -356,7 +356,7 @@ mod tests {
                         }
                         1 => push_reencoded_part(piece, is_last, &mut ascii),
                         _ => {
-                            let (taken, found) = has_half_part(piece, is_last);
+                            let (taken, found) = has_unpaired_surrogate_part(piece, is_last);
                             half |= found;
                             if found { bytes.len() } else { taken }
                         }

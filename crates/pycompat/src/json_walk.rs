@@ -83,7 +83,7 @@ pub struct Span {
 /// Receives the content of a text during validation. All methods are optional.
 pub trait Visit {
     /// Whether numbers beyond the range of floats and unpaired surrogates are reported.
-    const WANTS_ODDITIES: bool = false;
+    const REPORTS_ODDITIES: bool = false;
     /// Maximum nesting depth of objects and arrays, up to [`MAX_NESTING`].
     const MAX_NESTING: usize = DEEPEST_PYTHON;
     /// The reason for deeper nesting.
@@ -93,7 +93,7 @@ pub trait Visit {
     /// Maximum number of digits of an integer.
     const MAX_DIGITS: usize = MAX_DIGITS;
     /// Whether strings may contain control characters.
-    const TAKES_CONTROLS: bool = false;
+    const ACCEPTS_CONTROLS: bool = false;
     /// Receives a key of an object at this depth; the outermost object is at depth 1.
     #[inline(always)]
     fn key(&mut self, _text: &[u8], _depth: usize, _span: Span) {}
@@ -347,7 +347,7 @@ fn string<V: Visit>(text: &[u8], opened: usize, visit: &mut V) -> Result<Span, J
                 at = escapes(text, at, &mut span, visit)?;
             }
             _ if is_end::<V>(text, at) => return Err(JsonError { at: opened, why: OPEN_STRING, is_cut: true }),
-            _ if V::TAKES_CONTROLS => at += 1,
+            _ if V::ACCEPTS_CONTROLS => at += 1,
             _ => return stop::<V, _>(text, at, "a control character in a string must be escaped"),
         }
     }
@@ -361,9 +361,9 @@ fn escapes<V: Visit>(text: &[u8], mut at: usize, span: &mut Span, visit: &mut V)
             Some(b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f') => at += 2,
             Some(b'u') => {
                 let Some(unit) = hex4(text, at + 2) else { return few_digits::<V>(text, at) };
-                if V::WANTS_ODDITIES && unit & 0xf800 == 0xd800 {
+                if V::REPORTS_ODDITIES && unit & 0xf800 == 0xd800 {
                     match unit {
-                        0xd800..=0xdbff if low_half(text, at + 6).is_some() => at += 6,
+                        0xd800..=0xdbff if low_surrogate(text, at + 6).is_some() => at += 6,
                         _ => {
                             span.has_half = true;
                             visit.unpaired_surrogate(at);
@@ -409,7 +409,7 @@ pub fn hex4(text: &[u8], at: usize) -> Option<u32> {
 
 /// Returns the low surrogate whose escape is at `at`; `None` if there is none.
 #[inline(always)]
-pub fn low_half(text: &[u8], at: usize) -> Option<u32> {
+pub fn low_surrogate(text: &[u8], at: usize) -> Option<u32> {
     if text.get(at..at + 2) != Some(b"\\u") {
         return None;
     }
@@ -481,7 +481,7 @@ fn number<V: Visit>(text: &[u8], start: usize, visit: &mut V) -> Result<usize, J
     if is_integer && whole > V::MAX_DIGITS {
         return stop::<V, _>(text, start, "an integer of more than 4,300 digits");
     }
-    if V::WANTS_ODDITIES && may_overflow {
+    if V::REPORTS_ODDITIES && may_overflow {
         let text = text.get(start..at).and_then(|text| std::str::from_utf8(text).ok());
         if text.and_then(|text| text.parse::<f64>().ok()).is_some_and(f64::is_infinite) {
             visit.overflow();

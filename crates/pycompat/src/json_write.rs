@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn indentation_and_separators_are_those_of_indent_2() {
+    fn json_indentation_matches_python_indent_2() {
         let value = Node::Map(vec![
             ("v".into(), Node::str("7")),
             ("e".into(), Node::Map(vec![])),

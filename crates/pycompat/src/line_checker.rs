@@ -452,7 +452,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4_000))]
         #[test]
-        fn pieces_have_the_fields_of_the_whole_line(line in line(), size in 1usize..9) {
+        fn fields_of_a_line_in_pieces_match_those_of_the_whole_line(line in line(), size in 1usize..9) {
             let shown = line.escape_ascii().to_string();
             let mut whole = Fields::any();
             let is_json = std::str::from_utf8(&line).is_ok() && whole.read(&line).is_ok();

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_those_of_natsort() {
+    fn natural_order_keys_match_natsort() {
         let golden = std::fs::read_to_string("../../tests/golden/python/natsort.jsonl").unwrap();
         for line in golden.lines() {
             let (text, wanted): (String, serde_json::Value) = serde_json::from_str(line).unwrap();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_in_the_order_of_the_format_page() {
+    fn natural_order_matches_the_format_page() {
         let mut names = ["x-1.10", "x-1.5", "B/x", "a/x", "b/y", "10", "9", "Part2", "part10", "part1", "é", "z", "ß"];
         names.sort_by_key(|name| key(name));
         assert_eq!(

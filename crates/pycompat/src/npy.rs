@@ -154,7 +154,7 @@ mod tests {
     use gristmill_storage::fs::RealFs;
 
     #[test]
-    fn headers_are_those_of_numpy() {
+    fn npy_headers_match_numpy() {
         // `numpy.save` of `numpy.zeros(70, "u8")`.
         let text = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': (70,), }}{}\n", " ".repeat(59));
         let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_numbers_are_written_as_were_announced() {
+    fn npy_writer_requires_the_announced_number_of_values() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.npy");
         let mut buffer = Vec::new();

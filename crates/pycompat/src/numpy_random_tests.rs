@@ -39,7 +39,7 @@ fn legacy_shuffled(key: &str) -> Vec<u64> {
 }
 
 #[test]
-fn the_vectors_of_numpy_hold() {
+fn random_numbers_match_the_numpy_vectors() {
     let vectors = vectors();
     each(&vectors, "mt_first_u32", |key, expected| {
         let mut state = RandomState::seeded(key.parse().unwrap());
@@ -68,7 +68,7 @@ fn the_vectors_of_numpy_hold() {
 }
 
 #[test]
-fn the_half_word_of_one_permutation_is_used_by_the_next() {
+fn unused_half_word_of_a_permutation_is_used_by_the_next_draw() {
     let mut generator = Generator::seeded(42);
     let first = generator.next_u32();
     let second = generator.next_u32();
@@ -81,7 +81,7 @@ fn the_half_word_of_one_permutation_is_used_by_the_next() {
 }
 
 #[test]
-fn nothing_is_drawn_for_fewer_than_two_items() {
+fn permutation_of_fewer_than_two_items_draws_nothing() {
     let mut generator = Generator::seeded(7);
     assert!(generator.permutation(0).is_empty());
     assert_eq!(generator.permutation(1).iter().collect::<Vec<_>>(), [0]);
@@ -101,7 +101,7 @@ impl RandomWords for CountedWords {
 }
 
 #[test]
-fn intervals_beyond_32_bits_draw_64_and_mask() {
+fn intervals_beyond_32_bits_draw_64_bits_with_a_mask() {
     let mut words = CountedWords(vec![u64::MAX, (1 << 33) | 5, 3 << 40]);
     assert_eq!(words.interval(1 << 32), 0x0_0000_0005, "the first two are masked to 33 bits; the first is too large");
     assert_eq!(words.0.len(), 1);

@@ -93,7 +93,7 @@ impl Pattern {
     /// Compiles a pattern. The error names the construct that is invalid or not supported.
     pub fn compile(text: &str) -> Result<Self, PatternError> {
         Self::build(text).map_err(|mut error| {
-            if let (None, Some(meant)) = (&error.hint, glob_meaning(text)) {
+            if let (None, Some(meant)) = (&error.hint, regex_of_glob(text)) {
                 error.hint = Some(format!("patterns are regular expressions; did you mean '{meant}'?"));
             }
             error
@@ -158,7 +158,7 @@ fn one_line(message: &str) -> String {
 
 /// Returns the regular expression that a glob was probably meant to be: `val-shard-*` → `val-shard-.*`. Returns `None` if the text does not
 /// look like a glob.
-pub fn glob_meaning(text: &str) -> Option<String> {
+pub fn regex_of_glob(text: &str) -> Option<String> {
     if text.contains(['\\', '(', ')', '|', '^', '$', '+'])
         || text.contains(".*")
         || text.contains(".+")

@@ -7,7 +7,7 @@ const REFUSED: [&str; 4] =
     ["is not supported", "the pattern does not compile", "too large once compiled", "is too large"];
 
 #[test]
-fn patterns_match_where_python_matches_and_fail_where_python_fails() {
+fn pattern_matches_and_failures_agree_with_python_re() {
     let path = std::env::var("GRISTMILL_TABLE").unwrap_or("../../tests/golden/python/re.jsonl".to_owned());
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().map(|line| json_read::read(line).unwrap());
@@ -75,7 +75,7 @@ fn a_refused_construct_is_named() {
 }
 
 #[test]
-fn a_glob_is_recognised_and_the_meant_pattern_is_given() {
+fn glob_is_recognized_and_translated_to_a_pattern() {
     for (glob, meant) in [
         ("val-shard-*", "val-shard-.*"),
         ("train/*.tar", r"train/.*\.tar"),
@@ -84,16 +84,16 @@ fn a_glob_is_recognised_and_the_meant_pattern_is_given() {
         ("[ab]x*", "[ab]x.*"),
         ("a.b*", r"a\.b.*"),
     ] {
-        assert_eq!(glob_meaning(glob).as_deref(), Some(meant), "{glob}");
+        assert_eq!(regex_of_glob(glob).as_deref(), Some(meant), "{glob}");
         assert!(Pattern::compile(meant).is_ok());
     }
     for text in ["train/.*", "train", r"a\d*", "(ab)*", "[0-9]*", "a+", "^a", "", "x{2}*"] {
-        assert_eq!(glob_meaning(text), None, "{text}");
+        assert_eq!(regex_of_glob(text), None, "{text}");
     }
 }
 
 #[test]
-fn a_pattern_that_needs_too_many_steps_ends_and_states_it() {
+fn pattern_beyond_the_step_limit_fails_with_an_error() {
     let pattern = Pattern::compile(r"((a+)+)+\1c").unwrap();
     let name = format!("{}!", "a".repeat(60));
     assert!(!pattern.is_found(&name));
@@ -108,7 +108,7 @@ fn a_pattern_that_needs_too_many_steps_ends_and_states_it() {
 }
 
 #[test]
-fn the_start_is_tied_and_the_end_is_free() {
+fn pattern_is_anchored_at_the_start_only() {
     let pattern = Pattern::compile("rain/.*").unwrap();
     assert!(!pattern.is_match_start("train/x.tar"));
     assert!(pattern.is_found("train/x.tar"));
@@ -126,11 +126,11 @@ proptest! {
         if let Ok(compiled) = Pattern::compile(&pattern) {
             let _ = (compiled.try_match_start(&name), compiled.try_found(&name));
         }
-        let _ = glob_meaning(&pattern);
+        let _ = regex_of_glob(&pattern);
     }
 
     #[test]
-    fn plain_letters_match_their_own_beginning(text in "[a-zA-Z0-9_/ é]{0,12}", rest in ".{0,5}") {
+    fn literal_pattern_matches_text_that_starts_with_it(text in "[a-zA-Z0-9_/ é]{0,12}", rest in ".{0,5}") {
         let pattern = Pattern::compile(&text).unwrap();
         let longer = format!("{text}{rest}");
         prop_assert!(pattern.is_match_start(&longer));

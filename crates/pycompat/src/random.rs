@@ -199,14 +199,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_raw_outputs_are_those_of_the_reference() {
+    fn mersenne_twister_outputs_match_python() {
         let mut twister = MersenneTwister::seeded(42);
         let drawn: Vec<u32> = (0..4).map(|_| twister.next_u32()).collect();
         assert_eq!(drawn, [2_746_317_213, 478_163_327, 107_420_369, 3_184_935_163]);
     }
 
     #[test]
-    fn shuffles_are_those_of_the_reference() {
+    fn shuffled_orders_match_python() {
         let known: [&[usize]; 8] = [
             &[],
             &[0],
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_shuffle_crosses_the_refill_and_stays_a_permutation() {
+    fn long_shuffle_is_a_permutation_across_a_state_refill() {
         let mut items: Vec<usize> = (0..5000).collect();
         shuffle(&mut items);
         assert_eq!(items[..4], [1383, 1881, 4901, 1524]);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_of_any_size_are_those_of_the_reference() {
+    fn seeds_of_any_size_match_python() {
         let known: [(&str, [u32; 2]); 6] = [
             ("0", [3626764237, 1654615998]),
             ("-42", [2746317213, 478163327]),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_and_choices_are_those_of_the_reference() {
+    fn random_fractions_and_choices_match_python() {
         let mut twister = MersenneTwister::seeded(7);
         assert_eq!(
             [twister.random(), twister.random(), twister.random()],
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_of_any_size_are_written_in_one_way() {
+    fn integers_of_any_size_are_written_in_canonical_form() {
         for (typed, written) in
             [("42", "42"), ("+007", "7"), ("-0", "0"), ("-12", "-12"), ("18446744073709551616", "18446744073709551616")]
         {

@@ -15,7 +15,7 @@ mod tests {
     use super::strip;
 
     #[test]
-    fn both_ends_lose_what_python_calls_white_space() {
+    fn strip_removes_all_python_white_space() {
         // All characters for which Python 3.12 returns true for `c.isspace()`.
         let all = "\t\n\u{b}\u{c}\r\u{1c}\u{1d}\u{1e}\u{1f} \u{85}\u{a0}\u{1680}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\
                    \u{2006}\u{2007}\u{2008}\u{2009}\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}";

@@ -6,7 +6,7 @@ fn item(text: &str) -> Node {
 }
 
 #[test]
-fn unquoted_scalars_follow_the_loaders_rules() {
+fn unquoted_yaml_scalars_follow_the_rules_of_the_loader() {
     for text in ["null", "NULL", "nUll", "~", ""] {
         assert_eq!(item(text), Node::Null, "{text}");
     }
@@ -56,7 +56,7 @@ fn quoted_and_block_scalars_are_text() {
 }
 
 #[test]
-fn keys_are_text_whatever_they_look_like() {
+fn yaml_keys_are_always_text() {
     let node = read("yes: 1\n12: 2\n~: 3\n'q': 4\n? a long key\n: 5\n").unwrap();
     let keys: Vec<_> = node.as_map().unwrap().iter().map(|(k, _)| k.as_str()).collect();
     assert_eq!(keys, ["yes", "12", "~", "q", "a long key"]);
@@ -87,7 +87,7 @@ fn an_alias_bomb_is_refused_at_its_first_alias() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_place() {
+fn invalid_yaml_is_refused_with_its_place() {
     for (text, said, line) in [
         ("a: 1\na: 2\n", "duplicate key", 2),
         ("a: !x b\n", "tag", 1),
@@ -120,7 +120,7 @@ proptest! {
 }
 
 #[test]
-fn a_document_start_is_found_where_there_is_one() {
+fn yaml_document_start_marker_is_found() {
     for (text, wanted) in [
         ("---\na: b\n", Some(1)),
         ("%YAML 1.2\n# why\n\n--- \na: b\n", Some(4)),

@@ -14,7 +14,7 @@ fn table(name: &str) -> Vec<(Node, String)> {
 }
 
 #[test]
-fn awkward_values_are_written_byte_for_byte_as_pyyaml_writes_them() {
+fn unusual_yaml_values_are_written_as_by_pyyaml() {
     let rows = table("pyyaml_dump.jsonl");
     assert!(rows.len() >= 150);
     let wrong: Vec<_> = rows.iter().filter(|(node, yaml)| dump(node) != *yaml).collect();
@@ -25,7 +25,7 @@ fn awkward_values_are_written_byte_for_byte_as_pyyaml_writes_them() {
 }
 
 #[test]
-fn texts_that_the_loader_takes_for_something_else_are_quoted_for_it() {
+fn texts_that_the_loader_reads_as_other_types_are_quoted() {
     let node = Node::Map(vec![("08".into(), Node::strings(["08", "1e3", "tRue", "nUll", "8.tar", "1.5"]))]);
     assert_eq!(dump(&node), "08:\n- 08\n- 1e3\n- tRue\n- nUll\n- 8.tar\n- '1.5'\n");
     assert_eq!(dump_for_loader(&node), "08:\n- '08'\n- '1e3'\n- 'tRue'\n- 'nUll'\n- 8.tar\n- '1.5'\n");
@@ -71,7 +71,7 @@ proptest! {
 }
 
 #[test]
-fn characters_beyond_ascii_stay_where_python_is_configured_so() {
+fn non_ascii_yaml_characters_are_written_unescaped_if_configured() {
     let list = ["°", "é x", "a: é", "\u{a0}", "日本", "🙂", "\u{2028}é", "\"\u{1}é🙂"];
     let node = Node::List(list.iter().map(|text| Node::str(*text)).collect());
     let text = dump_as_python_sorted(&node);

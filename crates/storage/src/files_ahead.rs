@@ -27,16 +27,16 @@ const MIN_THREADS: usize = 2;
 /// Interval between checks whether a wait has ended.
 const WAIT_INTERVAL: Duration = Duration::from_millis(20);
 
-static FILES: Mutex<KeptFiles> = Mutex::new(KeptFiles::new());
+static FILES: Mutex<FetchedFiles> = Mutex::new(FetchedFiles::new());
 /// Notified when a file has arrived or memory is free.
 static ARRIVED: Condvar = Condvar::new();
 static HAS_ROOM: Condvar = Condvar::new();
 
-fn lock() -> MutexGuard<'static, KeptFiles> {
+fn lock() -> MutexGuard<'static, FetchedFiles> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn wait(files: MutexGuard<'static, KeptFiles>, until: &Condvar) -> MutexGuard<'static, KeptFiles> {
+fn wait(files: MutexGuard<'static, FetchedFiles>, until: &Condvar) -> MutexGuard<'static, FetchedFiles> {
     until.wait_timeout(files, WAIT_INTERVAL).unwrap_or_else(PoisonError::into_inner).0
 }
 
@@ -57,21 +57,21 @@ pub(super) struct FirstBytes {
 }
 
 /// The objects of all lists, by their paths.
-struct KeptFiles {
+struct FetchedFiles {
     /// Number of [`FilesAhead`]; without any, no bytes are cached.
     owners: usize,
     /// Number of threads of all lists.
     threads: usize,
     /// Number of fetched and requested bytes.
     bytes: u64,
-    files: BTreeMap<PathBuf, KeptFile>,
+    files: BTreeMap<PathBuf, FetchedFile>,
     /// The last assigned position, and the positions of the objects in memory.
     turns: u64,
     ready: BTreeMap<u64, PathBuf>,
 }
 
 /// An object of a list.
-struct KeptFile {
+struct FetchedFile {
     first: FirstBytes,
     content: Content,
     /// Its position in the order of reads, over all lists. Objects that were read follow all others.
@@ -91,12 +91,12 @@ enum Content {
     Failed(io::Error),
 }
 
-impl KeptFiles {
+impl FetchedFiles {
     const fn new() -> Self {
         Self { owners: 0, threads: 0, bytes: 0, files: BTreeMap::new(), turns: 0, ready: BTreeMap::new() }
     }
 
-    fn remove(&mut self, path: &Path) -> Option<KeptFile> {
+    fn remove(&mut self, path: &Path) -> Option<FetchedFile> {
         let file = self.files.remove(path)?;
         self.ready.remove(&file.turn);
         if matches!(file.content, Content::Pending | Content::Ready(_)) {
@@ -108,20 +108,20 @@ impl KeptFiles {
     /// Adds an object that will be read after all objects added before. Bytes of this version that are already fetched or requested are
     /// used, if there are enough.
     fn request(&mut self, path: &Path, first: FirstBytes) {
-        let is_enough = |file: &KeptFile| {
+        let is_enough = |file: &FetchedFile| {
             file.first.stamp == first.stamp
                 && file.first.bytes >= first.bytes
                 && !matches!(file.content, Content::Failed(_))
         };
         if !self.files.get(path).is_some_and(is_enough) {
             self.remove(path);
-            self.files.insert(path.to_owned(), KeptFile { first, content: Content::Wanted, turn: 0 });
+            self.files.insert(path.to_owned(), FetchedFile { first, content: Content::Wanted, turn: 0 });
         }
-        self.set_turn(path, 0);
+        self.assign_position(path, 0);
     }
 
     /// Assigns an object the next position after `from`.
-    fn set_turn(&mut self, path: &Path, from: u64) {
+    fn assign_position(&mut self, path: &Path, from: u64) {
         self.turns += 1;
         let Some(file) = self.files.get_mut(path) else { return };
         let before = std::mem::replace(&mut file.turn, from + self.turns);
@@ -140,7 +140,7 @@ impl KeptFiles {
             };
             let other = other.clone();
             if let Some(file) = self.remove(&other).filter(|_| last < READ_TURN) {
-                self.files.insert(other, KeptFile { content: Content::Wanted, ..file });
+                self.files.insert(other, FetchedFile { content: Content::Wanted, ..file });
             }
         }
         if let Some(file) = self.files.get_mut(path) {
@@ -152,7 +152,7 @@ impl KeptFiles {
 
     /// Stores the fetched bytes.
     fn finish(&mut self, path: &Path, first: FirstBytes, fetched: Option<io::Result<Vec<u8>>>) {
-        let is_pending = |file: &&mut KeptFile| {
+        let is_pending = |file: &&mut FetchedFile| {
             matches!(file.content, Content::Pending)
                 && (file.first.stamp, file.first.bytes) == (first.stamp, first.bytes)
         };
@@ -233,7 +233,7 @@ impl Drop for FilesAhead {
         kept.owners -= 1;
         kept.threads -= threads;
         if kept.owners == 0 {
-            *kept = KeptFiles::new();
+            *kept = FetchedFiles::new();
         }
     }
 }
@@ -284,7 +284,7 @@ fn next<'a>(list: &'a [(PathBuf, FirstBytes)], at: &AtomicUsize, end: &Cancel) -
     while !end.is_cancelled() {
         // Only the holder of the lock changes the position.
         let (path, first) = list.get(at.load(Ordering::Relaxed))?;
-        let is_wanted = |file: &KeptFile| {
+        let is_wanted = |file: &FetchedFile| {
             matches!(file.content, Content::Wanted)
                 && (file.first.stamp, file.first.bytes) == (first.stamp, first.bytes)
         };
@@ -317,7 +317,7 @@ pub(super) fn open(path: &Path, open: OpenObject) -> io::Result<OpenedObject> {
         match &file.content {
             Content::Ready(bytes) => {
                 let bytes = Arc::clone(bytes);
-                kept.set_turn(path, READ_TURN);
+                kept.assign_position(path, READ_TURN);
                 drop(kept);
                 HAS_ROOM.notify_one();
                 let info = FileInfo::of_object_stamp(first.stamp);
@@ -336,7 +336,7 @@ pub(super) fn open(path: &Path, open: OpenObject) -> io::Result<OpenedObject> {
                 }
             }
             Content::Failed(_) => {
-                if let Some(KeptFile { content: Content::Failed(error), .. }) = kept.remove(path) {
+                if let Some(FetchedFile { content: Content::Failed(error), .. }) = kept.remove(path) {
                     return Err(error);
                 }
             }

@@ -127,7 +127,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn files_are_found_in_folders_one_after_another() {
+    fn open_folder_reads_files_of_several_folders() {
         let dir = tempfile::tempdir().unwrap();
         let mut paths = Vec::new();
         for folder in ["", "a", "a/b"] {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_than_expected_are_not_taken() {
+    fn file_with_another_stamp_is_not_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         fs::write(&path, "12345").unwrap();

@@ -61,7 +61,7 @@ impl ProcessIdentity {
             return ProcessState::Hidden;
         }
         if self.started == 0 {
-            return signalled(self.pid);
+            return state_by_signal(self.pid);
         }
         match started(self.pid) {
             Some(started) if started == self.started => ProcessState::Alive,
@@ -95,7 +95,7 @@ fn parse_started(stat: &str) -> Option<u64> {
 }
 
 /// Checks whether a signal could be sent, as a fallback without `/proc`.
-fn signalled(pid: u32) -> ProcessState {
+fn state_by_signal(pid: u32) -> ProcessState {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     match pid.map(rustix::process::test_kill_process) {
         Some(Err(rustix::io::Errno::SRCH)) | None => ProcessState::Dead,
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ended_is_dead_and_a_zombie_too() {
+    fn ended_and_zombie_processes_are_dead() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let me = ProcessIdentity::current();
         let other = ProcessIdentity { pid: child.id(), started: started(child.id()).unwrap(), ..me.clone() };
@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn a_reused_process_id_and_a_reboot_mean_dead() {
+    fn reused_process_id_or_reboot_means_dead() {
         let me = ProcessIdentity::current();
         assert_eq!(ProcessIdentity { started: me.started + 1, ..me.clone() }.life(&me), ProcessState::Dead);
         assert_eq!(ProcessIdentity { boot: "x".into(), ..me.clone() }.life(&me), ProcessState::Dead);
     }
 
     #[test]
-    fn nothing_is_reported_about_other_hosts_and_containers() {
+    fn process_state_on_other_hosts_and_containers_is_unknown() {
         let me = ProcessIdentity::current();
         assert_eq!(
             ProcessIdentity { host: "x".into(), boot: "x".into(), ..me.clone() }.life(&me),
@@ -154,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_start_time_the_process_id_decides() {
+    fn process_state_without_start_time_depends_on_the_process_id() {
         let me = ProcessIdentity { started: 0, ..ProcessIdentity::current() };
         assert_eq!(me.life(&me), ProcessState::Alive);
         assert_eq!(ProcessIdentity { pid: 0x7fff_fff0, ..me.clone() }.life(&me), ProcessState::Dead);
     }
 
     #[test]
-    fn a_process_name_with_parentheses_does_not_confuse() {
+    fn process_name_with_parentheses_is_parsed() {
         let tail = (4..=21).map(|n| n.to_string()).collect::<Vec<_>>().join(" ");
         assert_eq!(parse_started(&format!("7 (a) R b) S {tail} 12345 0")), Some(12345));
         assert_eq!(parse_started(&format!("7 (a) Z {tail} 12345 0")), None);

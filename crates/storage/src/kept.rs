@@ -126,7 +126,11 @@ pub(super) type OpenObject = Box<dyn Fn() -> io::Result<OpenedObject> + Send + S
 pub(super) type OpenedObject = (FileInfo, Box<dyn RangeRead>);
 
 /// Opens an object, with its cached bytes if possible. `part` is the range that is read in order, if known.
-pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject) -> io::Result<OpenedObject> {
+pub(super) fn open_with_read_cache(
+    path: &Path,
+    part: Option<Range<u64>>,
+    open: OpenObject,
+) -> io::Result<OpenedObject> {
     let object = CACHED_OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).get(path).map(Arc::clone);
     let Some(object) = object else { return open() };
     let path = path.to_owned();
@@ -307,7 +311,7 @@ mod tests {
     use crate::read::{open_part, open_read};
 
     #[test]
-    fn what_was_read_is_read_again_without_the_store() {
+    fn read_cache_returns_read_ranges_without_the_store() {
         let (dir, path) = (tempfile::tempdir().unwrap(), Path::new("mem://kept/a"));
         let content: Vec<u8> = (0..=255).cycle().take(10_000).collect();
         put(path, &content);
@@ -349,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_of_which_the_beginning_was_read_is_not_opened_again() {
+    fn object_whose_beginning_was_read_is_not_opened_again() {
         let (dir, path) = (tempfile::tempdir().unwrap(), Path::new("mem://kept/spare"));
         let kept = ReadCache::begin(dir.path(), 20_000, [(path, 10_000)].into_iter()).unwrap();
         let opened = Arc::new(AtomicU64::new(0));
@@ -360,7 +364,7 @@ mod tests {
                 let reader: Box<dyn RangeRead> = Box::new(Zeros);
                 Ok((FileInfo::of_object(10_000, 0, "tag"), reader))
             };
-            open_kept(path, None, Box::new(open)).unwrap().1
+            open_with_read_cache(path, None, Box::new(open)).unwrap().1
         };
         let read = |file: &dyn RangeRead, bytes: usize| file.read_exact_at(&mut vec![0; bytes], 0).unwrap();
         read(&*open(), 8);

@@ -197,7 +197,7 @@ mod tests {
     use crate::memory_store::put;
 
     #[test]
-    fn a_listing_answers_for_both_kinds_of_places() {
+    fn listing_answers_for_folders_and_stores() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("a")).unwrap();
         std::fs::write(folder.path().join("a/b"), b"123").unwrap();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_has_its_state_or_the_reason_why_there_is_none() {
+    fn every_path_has_a_stamp_or_a_failure() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a"), b"123").unwrap();
         put(Path::new("mem://stamps/set/a"), b"123");
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_shows_where_there_is_nothing() {
+    fn absent_paths_are_found_by_a_listing() {
         let root = Path::new("mem://absent/a");
         let paths: Vec<PathBuf> = (0..MIN_LISTED).map(|number| root.join(number.to_string())).collect();
         put(&paths[1], b"1");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_file_that_changed_is_found() {
+    fn first_changed_file_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let paths = [folder.path().join("a"), "mem://changed/b/1".into(), "mem://changed/a/2".into()];
         std::fs::write(&paths[0], b"123").unwrap();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn many_paths_are_listed_if_there_are_not_many_more_objects() {
+    fn many_paths_are_looked_up_by_one_listing_unless_there_are_many_more_objects() {
         let root = Path::new("mem://listed/a");
         let paths: Vec<PathBuf> = (0..MIN_LISTED).map(|number| root.join(format!("{number}"))).collect();
         paths.iter().step_by(2).for_each(|path| put(path, b"12"));

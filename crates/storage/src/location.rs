@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_have_a_bucket_and_a_key() {
+    fn remote_address_is_parsed_into_bucket_and_key() {
         let parsed = |text: &str| {
             let url = RemoteUrl::parse(Path::new(text))?;
             Some((url.bucket.to_owned(), url.key.to_owned()))
@@ -191,7 +191,7 @@ mod tests {
 
     #[cfg(feature = "remote")]
     #[test]
-    fn what_cannot_be_written_is_prepared_as_a_copy() {
+    fn hint_for_a_readonly_address_suggests_a_copy() {
         let hint = |path: &str| hint_for(Path::new(path), "gristmill prepare PATH --update");
         assert_eq!(hint("mem://b/a"), "gristmill prepare mem://b/a --update");
         assert!(hint("https://h/a.tar").starts_with("gristmill cp https://h/a.tar FOLDER"));

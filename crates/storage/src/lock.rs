@@ -462,13 +462,13 @@ fn try_create(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<Attempt> {
     if !is_gone {
         return Ok(Attempt::InUse(Some(holder)));
     }
-    take_away(fs, path, &holder, mine)?;
+    remove_dead_lock(fs, path, &holder, mine)?;
     Ok(Attempt::Retry)
 }
 
 /// Removes a dead holder's lock. Only one process at a time may do so, and it reads the lock again first, so that a lock created in the
 /// meantime is not removed.
-fn take_away(fs: &dyn Fs, path: &Path, dead: &Holder, mine: &Holder) -> Outcome<()> {
+fn remove_dead_lock(fs: &dyn Fs, path: &Path, dead: &Holder, mine: &Holder) -> Outcome<()> {
     let guard = path.with_file_name("lock.takeover");
     if !make(fs, &guard, mine)? {
         let by = read_holder(&guard)?.flatten();

@@ -63,14 +63,14 @@ mod tests {
     use crate::publish::write_file;
 
     #[test]
-    fn the_machine_says_how_much_it_has() {
+    fn memory_total_is_read_from_meminfo() {
         assert_eq!(total_of("MemTotal:       16384 kB\nMemFree: 1 kB\n"), Some(16 << 20));
         assert_eq!(total_of("MemFree: 1 kB\n"), None);
         assert!(usual_memory() > 1 << 20);
     }
 
     #[test]
-    fn the_least_limit_of_a_control_group_and_those_above_it_counts() {
+    fn smallest_memory_limit_of_nested_control_groups_applies() {
         let dir = tempfile::tempdir().unwrap();
         let put = |path: &str, text: &str| {
             let path = dir.path().join(path);

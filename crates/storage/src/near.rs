@@ -58,7 +58,7 @@ mod tests {
     use std::io::ErrorKind;
 
     #[test]
-    fn a_store_that_does_not_answer_is_not_waited_for() {
+    fn store_lookup_does_not_wait_beyond_its_time_limit() {
         let (end, ended) = mpsc::channel::<()>();
         assert_eq!(in_time(Duration::ZERO, move || ended.recv().ok()), None);
         drop(end);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_does_not_exist_is_compared_with_those_that_do() {
+    fn missing_address_is_reported_with_the_nearest_existing_address() {
         put(Path::new("mem://near-names/coco/a.tar"), b"");
         put(Path::new("mem://near-names/web.jsonl"), b"");
         let hint = |path: &str| with_near_address(Failure::io("opening", path, &ErrorKind::NotFound.into())).hint;

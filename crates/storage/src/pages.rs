@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_of_zeros_and_keeps_what_is_put_there() {
+    fn pages_are_zeroed_and_aligned_and_keep_written_values() {
         for count in [0, 1, 1000, 1 << 16, 3 << 17] {
             let mut pages = Pages::<[u64; 4]>::new(count);
             assert_eq!(pages.all(), vec![[0; 4]; count]);

@@ -78,7 +78,7 @@ mod tests {
     use crate::read::open_part_ahead;
 
     #[test]
-    fn a_part_is_taken_once_and_ends_with_its_owner() {
+    fn part_fetched_ahead_is_taken_once_and_dropped_with_its_owner() {
         let path = Path::new("mem://ahead/a");
         put(path, b"0123456789");
         let (one, other) = (PartsAhead::begin(), PartsAhead::begin());

@@ -6,7 +6,7 @@
 
 use super::files::{metadata, FileInfo, FileKind};
 use super::files_ahead;
-use super::kept::{open_kept, OpenedObject};
+use super::kept::{open_with_read_cache, OpenedObject};
 use super::location::{Location, RemoteUrl};
 use super::parts_ahead::{self, PartsAhead};
 use super::range_read::{buffer_for, AFTER_PART_BYTES};
@@ -150,7 +150,7 @@ fn open_object(path: &Path, url: &RemoteUrl<'_>, part: Option<Range<u64>>) -> io
         };
         files_ahead::open(&url_path, Box::new(open))
     };
-    open_kept(path, part, Box::new(open))
+    open_with_read_cache(path, part, Box::new(open))
 }
 
 /// Opens a file like [`open_read`]; `None` if it does not exist.
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_the_same_when_every_byte_is() {
+    fn files_are_equal_only_if_every_byte_is_equal() {
         let dir = folder();
         let long: Vec<u8> = (0..COMPARED * 2 + 17).map(|at| (at % 251) as u8).collect();
         let open = |name: &str, bytes: &[u8]| {
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_of_a_part_ends_where_it_was_fetched() {
+    fn partial_read_ends_at_the_end_of_the_fetched_part() {
         let (path, end) = (Path::new("mem://read/part"), 100 + AFTER_PART_BYTES);
         crate::memory_store::put(path, &vec![7; 100_000]);
         let part = open_part(path, 10..100).unwrap();

@@ -29,7 +29,7 @@ pub fn is_next_to_output(folder: &Path) -> bool {
 }
 
 /// Whether a path is a file or folder of an own folder that only an unfinished run uses. Copies omit it.
-pub fn is_of_running_job(path: &Path) -> bool {
+pub fn is_unfinished_run_file(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(Path::new(""));
     let name_of = |path: &Path| path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default();
     let (name, folder_name) = (name_of(path), name_of(folder));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_set_keeps_own_files_out_of_readers_sight() {
+    fn run_folder_of_a_data_set_is_below_nv_meta() {
         let own = RunFolder::for_webdataset(Path::new("/d/set"));
         assert_eq!(own.path(), Path::new("/d/set/.nv-meta/gristmill"));
         assert_eq!(own.journal(), Path::new("/d/set/.nv-meta/gristmill/journal"));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_has_different_state_on_different_services() {
+    fn state_folder_name_depends_on_address_and_service() {
         let name = |service| name_in_state(Path::new("s3://b/set/.nv-meta/gristmill"), service);
         assert_eq!(name(None), "c9e0b782ff8b0fbf003960ee0681315f", "the place of what runs have left");
         let all = [name(None), name(Some("http://a:1")), name(Some("http://a:2"))];
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_running_job_needs_is_left_out() {
+    fn only_files_of_a_running_job_are_skipped() {
         for (path, expected) in [
             ("s/.nv-meta/gristmill/lock", true),
             ("s/x.pbin.gristmill/work", true),
@@ -257,12 +257,12 @@ mod tests {
             ("s/.gristmill/lock", false),
             ("lock", false),
         ] {
-            assert_eq!(is_of_running_job(Path::new(path)), expected, "{path}");
+            assert_eq!(is_unfinished_run_file(Path::new(path)), expected, "{path}");
         }
     }
 
     #[test]
-    fn new_folders_take_the_mode_of_the_data_set_and_the_owner_may_enter() {
+    fn run_folders_inherit_the_mode_of_the_data_set_with_owner_access() {
         for (given, expected) in
             [(0o755, 0o755), (0o2775, 0o2775), (0o555, 0o755), (0o700, 0o700), (0o1777, 0o755), (0o777, 0o755)]
         {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_only_data_set_is_the_environments_fault_with_a_way_out() {
+    fn read_only_data_set_is_an_environment_failure_with_a_hint() {
         for errno in [Errno::ROFS, Errno::ACCESS] {
             let dir = tempfile::tempdir().unwrap();
             let fs = FaultFs::new(Fault::From { at: 0, errno });

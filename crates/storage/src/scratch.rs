@@ -16,7 +16,7 @@ const PREFIX: &str = "gristmill-";
 /// The file in a scratch folder that identifies its owner.
 const OWNER: &str = "owner.json";
 /// Age from which a folder without an owner file counts as abandoned.
-const OWNERLESS: Duration = Duration::from_secs(600);
+const MAX_OWNERLESS_AGE: Duration = Duration::from_secs(600);
 /// Temporary folders of the system, the default first.
 const SYSTEM_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Maximum size of data stored before a run starts, in bytes.
@@ -117,7 +117,7 @@ fn is_stale(path: &Path, me: &ProcessIdentity) -> bool {
     own && match owner().and_then(|bytes| serde_json::from_slice::<ProcessIdentity>(&bytes).ok()) {
         Some(owner) => owner.life(me) == ProcessState::Dead,
         // The owner file is written immediately after the folder is created; if it is missing, the process was killed in between.
-        None => is_older(path, OWNERLESS),
+        None => is_older(path, MAX_OWNERLESS_AGE),
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn two_scratch_folders_never_meet() {
+    fn two_scratch_folders_have_different_paths() {
         let dir = tempfile::tempdir().unwrap();
         let a = Scratch::create(Some(dir.path())).unwrap();
         let b = Scratch::create(Some(dir.path())).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_process_left_is_removed_and_nothing_else() {
+    fn only_scratch_folders_of_dead_processes_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let me = ProcessIdentity::current();
         let leave = |name: &str, owner: Option<&ProcessIdentity>| {
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_named_with_the_flag_that_helps() {
+    fn missing_scratch_folder_is_a_failure_with_a_hint_for_the_flag() {
         let failure = Scratch::create(Some(Path::new("/nonexistent/scratch"))).unwrap_err();
         assert_eq!(failure.class, ExitClass::Environment);
         assert!(failure.hint.unwrap().contains("--scratch"));
     }
 
     #[test]
-    fn a_temporary_folder_that_is_not_there_is_passed_over() {
+    fn missing_temporary_folder_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let scratch = Scratch::create_by_default(Some(dir.path().to_owned()), dir.path()).unwrap();
         assert_eq!(scratch.path().parent(), Some(dir.path()));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_folder_that_cannot_be_made_gives_way_to_the_folder_of_the_system() {
+    fn unwritable_cache_folder_falls_back_to_the_system_folder() {
         let scratch = Scratch::create_by_default(None, Path::new("/proc/none/.cache/gristmill")).unwrap();
         assert!(SYSTEM_FOLDERS.iter().any(|folder| scratch.path().starts_with(folder)), "{scratch:?}");
     }
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_named_for_the_process_is_used_where_none_is_given() {
+    fn scratch_folder_of_the_process_is_the_default() {
         let (named, given) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         name_folder(named.path().to_owned());
         assert!(Scratch::create(None).unwrap().path().starts_with(named.path()));

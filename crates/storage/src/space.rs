@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_does_not_exist_yet_is_judged_by_its_folder() {
+    fn missing_path_has_the_free_space_and_file_system_of_its_parent() {
         let dir = tempfile::tempdir().unwrap();
         let later = dir.path().join("a/b/c");
         assert!(free_bytes(&later).unwrap() > 0);

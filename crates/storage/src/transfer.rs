@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn permissions_are_copied_without_those_that_change_the_user() {
+    fn permissions_are_copied_without_setuid_setgid_and_sticky_bits() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let (local, to) = (dir.path().join("a"), dir.path().join("b"));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_leaves_no_target() {
+    fn unreadable_source_leaves_no_target() {
         let dir = tempfile::tempdir().unwrap();
         let local = dir.path().join("a");
         let missing = copy(Path::new("mem://transfer/missing"), &local, dir.path());
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_goes_on_with_an_unfinished_file_of_the_same_version() {
+    fn copy_resumes_an_unfinished_file_of_the_same_version() {
         let dir = tempfile::tempdir().unwrap();
         let (source, to) = (Path::new("mem://transfer/resumed"), dir.path().join("a"));
         let mut content: Vec<u8> = (0..3 * CHUNK_BYTES + 5).map(|at| (at / 251) as u8).collect();

@@ -103,7 +103,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_item_is_done_once() {
+    fn every_item_is_processed_once() {
         let items: Vec<usize> = (0..100).collect();
         let seen = Mutex::new(BTreeSet::new());
         let mut count = 0;
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_waited_for_until_the_wait_is_ended() {
+    fn waiting_for_a_lock_is_cancellable() {
         let lock = Mutex::new(1);
         let held = lock_unless_cancelled(&lock).unwrap();
         let cancel = Cancel::default();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_failure_nothing_is_begun() {
+    fn after_a_failure_no_further_items_are_started() {
         let items: Vec<usize> = (0..1000).collect();
         let begun = AtomicUsize::new(0);
         let work = |_: &usize| {

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_has_one_character() {
+    fn every_byte_has_one_byte_level_character() {
         let mut found: Vec<u8> = (0..0x200).filter_map(char::from_u32).filter_map(byte_of).collect();
         found.sort_unstable();
         assert_eq!(found, (0..=u8::MAX).collect::<Vec<u8>>());

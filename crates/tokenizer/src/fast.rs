@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn merges_are_shortened_where_no_blank_is_in_the_way() {
+    fn merge_pairs_without_blanks_are_shortened_to_lines() {
         let mut merges = json!([["a", "b"], ["a ", "b"], ["a", " b"], "a b", ["a"], ["a", 1]]);
         merges.as_array_mut().unwrap().iter_mut().for_each(shorten);
         assert_eq!(merges, json!(["a b", ["a ", "b"], ["a", " b"], "a b", ["a"], ["a", 1]]));

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_read_as_they_are_written_wherever_merges_seem_to_be() {
+    fn vocabulary_and_merges_are_read_from_any_place_of_the_file() {
         let mut all = Vec::new();
         for name in ["gpt2", "llama3", "qwen", "llama2", "metaspace"] {
             let json = std::fs::read_to_string(golden(&format!("{name}.json"))).unwrap();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_of_byte_pairs_is_not_read() {
+    fn files_without_valid_byte_pair_lists_are_not_read() {
         for (vocab, model) in [
             (r#""a":0"#, r#""merges":["a b"],"merges":["a b"]"#),
             (r#""a":0"#, r#""merges":["a b",]"#),

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_tokenizers_are_named_by_their_content() {
+    fn tokenizer_related_files_are_recognized_by_content() {
         for (file, kind) in [
             (r#"{"config":{},"vocab":[{"rank":0,"token_bytes":"AA=="}]}"#, Some("a tekken.json")),
             (r#"{"a":0,"b":1}"#, Some("a vocab.json")),

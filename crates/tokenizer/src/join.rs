@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_of_both_are_returned_whichever_is_first() {
+    fn join_returns_both_results_in_any_execution_order() {
         let other_way_round =
             |first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)| in_turn(second, first);
         for together in [&in_turn as Join2<'_>, &other_way_round] {

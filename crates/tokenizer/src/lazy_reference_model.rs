@@ -19,7 +19,7 @@ const SMALL_VOCABULARY: usize = 50_000;
 
 /// Building the whole model takes about as long as building one model of a word for each group of this many tokens and merges. The whole
 /// model is built after one word per group.
-const OF_A_WORD: usize = 12;
+const ENTRIES_PER_WORD_MODEL: usize = 12;
 
 /// Maximum length of a word in bytes; longer words use the whole model.
 const MAX_WORD_BYTES: usize = 1 << 14;
@@ -29,7 +29,7 @@ const MAX_TOKEN_BYTES: usize = 512;
 
 /// Length in characters at which prefixes are checked for the first time: whether any token starts with a text is checked at this length,
 /// twice, four times this length and so on.
-const BEGINNING: usize = 4;
+const MIN_PREFIX_CHARS: usize = 4;
 
 /// Maximum number of cached words, the default of the reference; and maximum length of a cached word, in bytes.
 const MAX_REMEMBERED_WORDS: usize = 10_000;
@@ -152,7 +152,7 @@ impl LazyReferenceModel {
             takes_whole: file.ignore_merges.unwrap_or(false),
         };
         let index = lists.vocabulary.index().clone();
-        let words = AtomicUsize::new((all.len() + lists.merges.len()) / OF_A_WORD);
+        let words = AtomicUsize::new((all.len() + lists.merges.len()) / ENTRIES_PER_WORD_MODEL);
         Some(Self {
             spelled,
             tokens,
@@ -382,7 +382,7 @@ impl TextHash {
 
     /// Whether prefixes are checked at this length.
     fn needs_reference(self) -> bool {
-        self.length >= BEGINNING && self.length.is_power_of_two()
+        self.length >= MIN_PREFIX_CHARS && self.length.is_power_of_two()
     }
 }
 

@@ -34,7 +34,7 @@ fn wordwise(raw: &Raw) -> &LazyReferenceModel {
 }
 
 #[test]
-fn words_become_what_the_whole_model_makes_of_them() {
+fn lazy_model_gives_the_ids_of_the_whole_model() {
     let kinds: [(&str, &[(&str, Value)]); 10] = [
         ("gpt2.json", &[]),
         ("gpt2.json", &[("ignore_merges", json!(true))]),
@@ -75,7 +75,7 @@ fn words_become_what_the_whole_model_makes_of_them() {
 }
 
 #[test]
-fn merges_in_any_order_and_twice_become_the_same() {
+fn lazy_model_handles_merges_in_any_order_and_duplicates() {
     let mut dice = RandomNumbers(77);
     for round in 0..rounds(150) {
         let letters = ["a", "b", "c", "Ġ"];
@@ -107,7 +107,7 @@ fn merges_in_any_order_and_twice_become_the_same() {
 }
 
 #[test]
-fn many_words_and_long_ones_get_the_whole_model() {
+fn many_or_long_words_use_the_whole_model() {
     let (whole, words) = both("gpt2.json", &[]);
     wordwise_for(&words, 10);
     let mut ids = Vec::new();

@@ -37,7 +37,7 @@ pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, Tokeniz
 #[cfg(any(test, feature = "testing"))]
 pub use fast::DIFFERENCE_MARK;
 pub use join::Join2;
-pub use load::{meant_by, path_of};
+pub use load::{path_of, possible_names};
 pub use numbers::numbers_name;
 pub use parity_check::{Mismatch, ParityCheck};
 pub use special::SpecialTokenFinder;

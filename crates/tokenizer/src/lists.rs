@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn merges_come_as_pairs_or_as_lines_and_not_as_both() {
+    fn merges_are_read_as_pairs_or_lines_but_not_mixed() {
         let read = |text: &str| -> Option<Vec<(String, String)>> {
             let merges = Merges::of(text)?;
             Some(merges.iter().map(|(left, right)| (left.to_owned(), right.to_owned())).collect())
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_those_of_the_file_whether_they_are_escaped_or_not() {
+    fn escaped_and_plain_vocabulary_texts_are_read() {
         let json = r#" {"\"":7,"":8,"b\u00e9":9,"one":10,"\\":11,"é":12,"a\"b":13}"#;
         let mut vocab: Vocab<'_> = serde_json::from_str(json).unwrap();
         vocab.end(json).unwrap();

@@ -22,7 +22,7 @@ const MAX_FOREIGN_BYTES: u64 = 64 << 20;
 const ABOVE: usize = 4;
 
 /// Age in nanoseconds below which a file could be modified again without a change of its modification time.
-const SETTLED_NS: i128 = 2_000_000_000;
+const MIN_FILE_AGE_NS: i128 = 2_000_000_000;
 
 /// The state of a file at a point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,14 +32,14 @@ pub(super) struct FileState {
 }
 
 impl FileState {
-    /// Returns the state of the file with this name if it was not modified for [`SETTLED_NS`]; if its state is the same later, its content
+    /// Returns the state of the file with this name if it was not modified for [`MIN_FILE_AGE_NS`]; if its state is the same later, its content
     /// is unchanged. Returns `None` for models in the hub cache.
     pub(super) fn now(named: &str) -> Option<Self> {
         let path = Path::new(named);
         let path = if files::is_dir(path) { in_folder(path).ok()? } else { path.to_owned() };
         let stamp = stamp_at(&path).ok()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as i128;
-        (now - i128::from(stamp.modified_ns) > SETTLED_NS).then_some(Self { path, stamp })
+        (now - i128::from(stamp.modified_ns) > MIN_FILE_AGE_NS).then_some(Self { path, stamp })
     }
 }
 
@@ -82,7 +82,7 @@ pub fn path_of(named: &str) -> Outcome<PathBuf> {
 
 /// Returns the possible names of a tokenizer that a file in `folder` refers to: the name itself, and the name relative to the folder and
 /// its parent folders. A hub name is not resolved.
-pub fn meant_by(folder: &Path, name: &str) -> Vec<String> {
+pub fn possible_names(folder: &Path, name: &str) -> Vec<String> {
     let path = Path::new(name);
     let mut meant = Vec::new();
     if !files::is_absolute(path) {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn models_of_the_hub_are_found_by_name_and_revision_and_nothing_outside_of_it() {
+    fn hub_models_are_found_by_name_and_revision_inside_the_cache() {
         let top = tempfile::tempdir().unwrap();
         let model = top.path().join("models--some--model");
         let file = model.join("snapshots/abc/tokenizer.json");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_known_again_unless_it_changed_or_may_have() {
+    fn file_state_is_known_only_if_the_file_is_old_and_unchanged() {
         let top = tempfile::tempdir().unwrap();
         let file = top.path().join("tokenizer.json");
         put(&file);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_holds_a_tokenizer_or_a_hint() {
+    fn folder_without_tokenizer_json_is_refused_with_a_hint() {
         let top = tempfile::tempdir().unwrap();
         let why = in_folder(top.path()).unwrap_err();
         assert!(why.hint.is_none(), "{why:?}");

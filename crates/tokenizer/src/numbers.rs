@@ -101,7 +101,7 @@ mod tests {
     use crate::Tokenizer;
 
     #[test]
-    fn numbers_below_the_size_are_ids_and_nothing_else_is() {
+    fn only_numbers_below_the_size_are_token_ids() {
         let tokenizer = Tokenizer::load(&numbers_name(300)).unwrap();
         let (mut encoder, mut ids) = (tokenizer.encoder(), vec![7]);
         encoder.encode("0 299 007 12\n", &mut ids).unwrap();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_none_is_refused() {
+    fn invalid_numbers_tokenizer_size_is_refused() {
         for name in ["numbers:", "numbers:0", "numbers:4294967296", "numbers:x"] {
             assert!(Tokenizer::load(name).err().unwrap().why.contains("1 to 4294967295 ids"), "{name}");
         }

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_reported_with_its_place_and_sends_every_encoder_to_the_reference() {
+    fn difference_is_reported_with_its_position_and_switches_all_encoders_to_the_reference() {
         let tokenizer = gpt2();
         let (mut guard, mut encoder) = (tokenizer.guard(), tokenizer.encoder());
         assert!(tokenizer.is_fast() && tokenizer.facts().is_fast);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_text_the_beginning_is_compared() {
+    fn only_the_beginning_of_a_long_text_is_compared() {
         let tokenizer = gpt2();
         let text = "é word\n".repeat(200_000);
         assert_eq!(tokenizer.guard().check(&text, &[]).unwrap(), None);

@@ -307,7 +307,7 @@ mod tests {
     use crate::tests::lists_of;
 
     #[test]
-    fn a_file_put_together_from_parts_is_what_the_reference_reads() {
+    fn tokenizer_assembled_from_parts_equals_the_reference() {
         for name in ["gpt2", "llama3", "qwen", "llama2", "metaspace"] {
             let path = format!("{}/../../tests/golden/tokenizers/{name}.json", env!("CARGO_MANIFEST_DIR"));
             let json = std::fs::read(path).unwrap();
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn of_other_files_nothing_is_put_together() {
+    fn unsupported_files_are_not_assembled_from_parts() {
         let file = |text: &str| {
             File::read(text.as_bytes(), &in_turn).is_some_and(|file| {
                 let lists = lists_of(&file.model).ok();

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rest_of_a_file_keeps_its_bytes() {
+    fn adding_special_tokens_keeps_other_bytes_of_the_file() {
         let file = br#"{"version":"1.0","added_tokens":[{"id":1,"content":"a","lstrip":true,"special":false}],"model":{"vocab":[["x",-1.00000000000000000001]]}}"#;
         let made = make_special(file, &[(1, "a"), (7, "<b>")]).unwrap();
         let text = std::str::from_utf8(&made).unwrap();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_special_token_is_found_where_text_and_ids_have_it() {
+    fn special_token_is_found_if_both_text_and_ids_contain_it() {
         let token = |id, text: &str, is_special| AddedTokenFacts { id, text: text.into(), is_special };
         let added = [token(5, "<unk>", true), token(9, "<end>", true), token(7, "word", false)];
         let finder = SpecialTokenFinder::new(added.iter(), false);

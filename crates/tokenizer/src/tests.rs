@@ -24,7 +24,7 @@ struct Oracle {
 }
 
 #[test]
-fn ids_are_those_of_the_python_packages() {
+fn token_ids_match_the_python_packages() {
     // The environment can name a larger file of the same form, for a more thorough test.
     let file = std::env::var_os("GRISTMILL_TOKENIZER_ORACLE").map_or_else(|| golden("oracle.json"), PathBuf::from);
     let folder = std::env::var_os("GRISTMILL_TOKENIZER_FOLDER").map_or_else(|| golden(""), PathBuf::from);
@@ -148,7 +148,7 @@ fn the_fast_reader_gives_the_ids_of_the_reference() {
 }
 
 #[test]
-fn texts_that_are_encoded_together_have_the_ids_that_each_has_by_itself() {
+fn batch_encoding_gives_the_ids_of_single_encoding() {
     // The vocabulary lacks the first byte of Cyrillic letters, so some cache misses cannot be merged.
     let mut lacking: serde_json::Value = serde_json::from_slice(&std::fs::read(golden("gpt2.json")).unwrap()).unwrap();
     for (key, has_it) in [("vocab", true), ("merges", false)] {
@@ -202,7 +202,7 @@ fn texts_that_are_encoded_together_have_the_ids_that_each_has_by_itself() {
 }
 
 #[test]
-fn a_text_that_cannot_be_encoded_takes_no_other_with_it() {
+fn text_that_fails_to_encode_does_not_affect_its_batch() {
     let json = r#"{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,
         "pre_tokenizer":{"type":"WhitespaceSplit"},"post_processor":null,"decoder":null,
         "model":{"type":"WordLevel","vocab":{"a":0,"b":1},"unk_token":"?"}}"#;
@@ -216,7 +216,7 @@ fn a_text_that_cannot_be_encoded_takes_no_other_with_it() {
 }
 
 #[test]
-fn what_the_fast_reader_does_not_know_is_left_to_the_reference() {
+fn unsupported_models_are_left_to_the_reference() {
     for name in ["unigram", "wordpiece"] {
         let tokenizer = load(&format!("{name}.json"));
         assert!(!tokenizer.is_fast());
@@ -225,7 +225,7 @@ fn what_the_fast_reader_does_not_know_is_left_to_the_reference() {
 }
 
 #[test]
-fn spans_hold_the_ids_and_are_in_the_text() {
+fn spans_have_the_token_ids_and_are_inside_the_text() {
     let oracle: Oracle = serde_json::from_slice(&std::fs::read(golden("oracle.json")).unwrap()).unwrap();
     for (name, all) in &oracle.ids {
         let ending = if name.starts_with("spm") { "model" } else { "json" };
@@ -247,7 +247,7 @@ fn spans_hold_the_ids_and_are_in_the_text() {
 }
 
 #[test]
-fn characters_find_the_tokens_that_python_finds() {
+fn token_at_a_character_matches_python() {
     let text = "Héllo 世界 👍🏽 <s>x";
     let expected = [
         Some(1),
@@ -275,7 +275,7 @@ fn characters_find_the_tokens_that_python_finds() {
 }
 
 #[test]
-fn pieces_of_sentencepiece_have_the_places_that_python_gives() {
+fn sentencepiece_spans_match_python() {
     let places = |name: &str, text: &str| -> Vec<(u32, usize, usize)> {
         let spans = load(name).encoder().encode_spans(text).unwrap();
         spans.into_iter().map(|span| (span.id, span.bytes.start, span.bytes.end)).collect()
@@ -322,7 +322,7 @@ fn pieces_of_sentencepiece_have_the_places_that_python_gives() {
 }
 
 #[test]
-fn ids_become_text_again() {
+fn token_ids_are_decoded_to_text() {
     for (name, text, decoded) in [
         ("gpt2.json", "Héllo  世界\n👍", "Héllo  世界\n👍"),
         ("llama2.json", "Héllo  世界\n👍", "Héllo  世界\n👍"),
@@ -341,7 +341,7 @@ fn ids_become_text_again() {
 }
 
 #[test]
-fn encoding_appends_and_does_not_depend_on_what_was_encoded_before() {
+fn encoding_appends_ids_independent_of_earlier_texts() {
     for name in ["gpt2.json", "metaspace.json", "spm_unigram.model", "spm_bpe_bytes.model"] {
         let tokenizer = load(name);
         let (mut used, mut out) = (tokenizer.encoder(), vec![9]);
@@ -355,7 +355,7 @@ fn encoding_appends_and_does_not_depend_on_what_was_encoded_before() {
 }
 
 #[test]
-fn broken_files_are_distinguished() {
+fn broken_tokenizer_files_have_distinct_messages() {
     let why = |bytes: &[u8]| Tokenizer::from_bytes("x", bytes).err().map(|failure| failure.why).unwrap();
     assert!(why(b"{\"version\":\"1.0\"").contains("EOF"));
     assert!(why(b"{}").contains("Model"));
@@ -375,7 +375,7 @@ fn broken_files_are_distinguished() {
 }
 
 #[test]
-fn facts_and_warnings_say_what_the_file_asks_for() {
+fn tokenizer_facts_and_warnings_reflect_the_file() {
     let facts = load("llama3.json").facts();
     assert_eq!((facts.model, facts.base_size, facts.full_size, facts.greatest_id), ("BPE", 1100, 1104, 1103));
     assert!(
@@ -419,7 +419,7 @@ fn facts_and_warnings_say_what_the_file_asks_for() {
 
 /// Compares the pieces with those of the Python package, whose regex engine has its own definitions of words, classes and line ends.
 #[test]
-fn patterns_are_those_of_the_package_of_python() {
+fn split_patterns_match_the_python_package() {
     for (pattern, text, pieces) in [
         (r"\w+|[^\w\s]+", "1½ m² x", 5),
         ("[[:alpha:]]+", "héllo wörld", 3),
@@ -457,7 +457,7 @@ fn agrees_with_the_reference(tokenizer: &Tokenizer, texts: &[impl AsRef<str>]) {
 }
 
 #[test]
-fn added_tokens_of_both_kinds_are_looked_for_one_kind_after_the_other() {
+fn normalized_and_unnormalized_added_tokens_are_searched_in_turn() {
     let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(golden("gpt2.json")).unwrap()).unwrap();
     // A pattern before the byte-level split, which only the fast tokenizer of the other crate accepts.
     let bytes = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true});
@@ -476,7 +476,7 @@ fn added_tokens_of_both_kinds_are_looked_for_one_kind_after_the_other() {
 }
 
 #[test]
-fn a_normalizer_that_takes_an_added_token_away_is_refused_before_a_text_meets_it() {
+fn normalizer_that_removes_an_added_token_is_refused_on_loading() {
     let file = |normalized: bool| {
         let mut file: serde_json::Value =
             serde_json::from_slice(&std::fs::read(golden("metaspace.json")).unwrap()).unwrap();
@@ -495,7 +495,7 @@ fn a_normalizer_that_takes_an_added_token_away_is_refused_before_a_text_meets_it
 }
 
 #[test]
-fn a_long_word_without_any_known_character_has_no_ids() {
+fn long_word_of_unknown_characters_has_no_ids() {
     let known: Vec<char> = "▁helowrdab1.é你\n\t👍\u{301} x\ry".chars().collect();
     let mut vocab: serde_json::Map<_, _> =
         known.iter().enumerate().map(|(id, character)| (character.to_string(), json!(id))).collect();
@@ -512,7 +512,7 @@ fn a_long_word_without_any_known_character_has_no_ids() {
 }
 
 #[test]
-fn what_only_the_reference_refuses_is_a_difference_and_ends_no_run() {
+fn refusal_by_the_reference_alone_is_a_difference_without_failure() {
     let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(golden("gpt2.json")).unwrap()).unwrap();
     let first = file["model"]["vocab"].as_object().unwrap().len();
     let token = |id: usize, text: &str, left: bool, right: bool| {

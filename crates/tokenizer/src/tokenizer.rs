@@ -396,7 +396,7 @@ mod tests {
         "decoder":null,"model":{"type":"WordLevel","vocab":{"a":0,"b":1,"?":2,"<|end|>":3},"unk_token":"?"}}"#;
 
     #[test]
-    fn raw_ids_have_no_template_and_the_template_is_known() {
+    fn raw_ids_exclude_the_template() {
         let tokenizer = Tokenizer::from_bytes("words.json", WORDS.as_bytes()).unwrap();
         let mut ids = Vec::new();
         tokenizer.encoder().encode("b <|end|> zebra a", &mut ids).unwrap();
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_in_use_is_not_loaded_again_unless_it_changed_or_went_to_the_reference() {
+    fn tokenizer_in_use_is_shared_unless_its_file_changed_or_it_uses_the_reference() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("words.json");
         let put = |text: &str| {
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_drops_merges_is_reported_and_read_by_the_reference_alone() {
+    fn tokenizer_with_dropout_is_reported_and_read_by_the_reference() {
         let path = format!("{}/../../tests/golden/tokenizers/gpt2.json", env!("CARGO_MANIFEST_DIR"));
         let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         for (dropout, is_reported) in [(0.5, true), (0.001, true), (0.0, false)] {
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_is_not_there_gets_a_hint() {
+    fn unknown_token_is_refused_with_the_nearest_token() {
         let tokenizer = Tokenizer::from_bytes("words.json", WORDS.as_bytes()).unwrap();
         assert_eq!(tokenizer.expect_id("<|end|>").unwrap(), 3);
         let failure = tokenizer.expect_id("<|edn|>").unwrap_err();

@@ -82,7 +82,7 @@ mod tests {
     use gristmill_storage::{fs::RealFs, publish::write_file};
 
     #[test]
-    fn two_files_give_the_ids_of_the_tokenizer_json_of_the_same_model() {
+    fn vocab_and_merges_files_give_the_ids_of_tokenizer_json() {
         let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/tokenizers/gpt2.json");
         let file: Value = serde_json::from_slice(&std::fs::read(golden).unwrap()).unwrap();
         let dir = tempfile::tempdir().unwrap();

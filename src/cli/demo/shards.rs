@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shard_is_the_same_every_time_and_holds_whole_samples() {
+    fn built_demo_shard_is_deterministic_and_has_expected_entries() {
         let shard = build(WITH_README).unwrap();
         assert_eq!(shard, build(WITH_README).unwrap());
         let mut archive = tar::Archive::new(shard.as_slice());

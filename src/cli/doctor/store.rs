@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn no_measured_request_can_be_answered_from_memory() {
+    fn measured_list_requests_have_distinct_uncached_prefixes() {
         let (path, store) = (Path::new("mem://b/set"), Arc::new(ListingStore::default()));
         let url = RemoteUrl::parse(path).unwrap();
         let examination = Examination { store: Arc::clone(&store) as Arc<dyn Store>, url, path, checks: Vec::new() };

@@ -301,7 +301,7 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> CommandResult {
             .with_hint("--split-ratio 8,1,1, or --split-parts NAME:REGEX")
             .into());
     }
-    if plan.scope == Scope::Full && !leave_out_shards(&mut plan, context)? {
+    if plan.scope == Scope::Full && !apply_exclude_pattern(&mut plan, context)? {
         context.printer.warning("no shard was found; nothing was written", Some(NO_SHARDS));
         return Ok(CommandSuccess::ok(serde_json::Map::from_iter([("shards".to_owned(), 0.into())])));
     }
@@ -316,7 +316,7 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> CommandResult {
 
 /// Sets the status to `Ok` if `energon` would succeed despite all findings.
 fn ignore_findings(done: &mut CommandSuccess) {
-    if done.status == Status::Problems && done.kinds.iter().all(|kind| peer_accepts(*kind)) {
+    if done.status == Status::Problems && done.kinds.iter().all(|kind| is_accepted_by_energon(*kind)) {
         done.status = Status::Ok;
     }
 }
@@ -374,7 +374,7 @@ fn is_complete(plan: &PreparePlan, args: &PrepareArgs, prepared: bool) -> bool {
 
 /// Removes an `--exclude` that matches no shard and prints a warning, because it has no effect in `energon`. Returns whether any shard is
 /// left; otherwise `energon` succeeds and writes nothing. A pattern that does not compile stays in the plan and is refused by the run.
-fn leave_out_shards(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> {
+fn apply_exclude_pattern(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> {
     let found = discover(Path::new(&plan.path))?;
     if found.shards.is_empty() {
         // The run reports files that are named like shards but are no archives, and a database without shards.
@@ -457,7 +457,7 @@ fn loading(args: &PrepareArgs, context: &Context) -> Outcome<SampleMapping> {
 }
 
 /// Whether `energon` exits with 0 despite this finding, and the output has all files that it would have written.
-fn peer_accepts(kind: ProblemKind) -> bool {
+fn is_accepted_by_energon(kind: ProblemKind) -> bool {
     use ProblemKind as K;
     matches!(
         kind,

@@ -230,7 +230,7 @@ mod tests {
     use super::split_pattern;
 
     #[test]
-    fn a_pattern_is_a_folder_and_what_fits_in_it() {
+    fn input_pattern_is_divided_into_folder_and_file_pattern() {
         let split = |pattern| split_pattern(pattern);
         assert_eq!(split("a/b/*.jsonl"), ("a/b".into(), Some("*.jsonl".into())));
         assert_eq!(split("part-?.jsonl"), (".".into(), Some("part-?.jsonl".into())));

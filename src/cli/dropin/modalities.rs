@@ -270,7 +270,7 @@ fn pack_by(args: &PackArgs, context: &Context) -> CommandResult {
             .into());
     }
     let mut plan = config.plan(context.globals.compat)?;
-    let note = config::take_unknown_end(&mut plan)?;
+    let note = config::use_unknown_as_end_token(&mut plan)?;
     note.iter().for_each(|note| context.printer.note(note));
     plan.overwrite = existing == ExistingOutput::Replace;
     if let Some(folder) = config.output.parent().and_then(Path::to_str).filter(|folder| !folder.is_empty()) {

@@ -48,7 +48,7 @@ impl<'a> Shell<'a> {
         });
         self.state().code = Some(code);
         self.has_ended.notify_all();
-        gristmill_fuse::unmount_own(self.at, id)
+        gristmill_fuse::unmount_by_id(self.at, id)
     }
 
     /// Waits until the command has ended: the command itself may have unmounted the folder.

@@ -5,7 +5,7 @@ use super::super::exit::{CommandFailure, CommandResult};
 use super::super::operation::{finish, refused_plan, save_plan};
 use super::super::task::show_progress;
 use crate::tui::recent;
-use gristmill_core::{ExitClass, Failure, Outcome, PreparePlan, Problem, ProblemKind, Severity};
+use gristmill_core::{ExitClass, Failure, PreparePlan, Problem, ProblemKind, Severity};
 use gristmill_ops::engine::dataset::{self, fetch_small_files};
 use gristmill_ops::engine::plan::{inherited, validate};
 use gristmill_ops::job::prepare::{PrepareJob, PrepareReport};

@@ -67,7 +67,7 @@ mod tests {
     use gristmill_core::{MediaFilter, MediaPlan, SampleMapping, SplitPlan, Tgz};
 
     #[test]
-    fn flags_that_mean_nothing_are_named() {
+    fn flags_without_effect_on_jsonl_are_named() {
         let mut plan = PreparePlan::new("a.jsonl");
         assert!(meaningless_flags(&plan).is_empty());
         plan.rerun = Rerun::Overwrite;

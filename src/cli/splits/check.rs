@@ -42,7 +42,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
     };
     let task = start(editor.root(), SplitLayout::of(&editor), options, context.run_options())?;
     let report = run_with_progress(task, Some("comparing"), context)?;
-    for problem in report::worth_a_line(&problems, context.printer.is_verbose()) {
+    for problem in report::select_printed_problems(&problems, context.printer.is_verbose()) {
         context.printer.problem(problem);
     }
     for note in problems.iter().filter(|problem| problem.severity == Severity::Note) {

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_those_of_the_last_half_second() {
+    fn traffic_rate_covers_time_since_last_reading() {
         let begin = Instant::now();
         let at = |milliseconds| begin + Duration::from_millis(milliseconds);
         let idle = Traffic { received: 1000, ..Traffic::default() };
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rate_is_left_when_a_transfer_is_over() {
+    fn traffic_rate_is_hidden_after_transfer() {
         let begin = Instant::now();
         let at = |milliseconds| begin + Duration::from_millis(milliseconds);
         let mut meter = TrafficMeter::new(begin, Traffic::default());

@@ -11,14 +11,14 @@ const LEAVE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 impl App {
     /// Pushes the screen that the command opened. If the screen fails and is still open at the end, its failure is that of the command.
-    pub fn push_of_command(&mut self, screen: Box<dyn Screen>) {
+    pub fn push_command_screen(&mut self, screen: Box<dyn Screen>) {
         self.push(screen);
-        self.commanded = self.stack.len();
+        self.command_screens = self.stack.len();
     }
 
     /// Ends the UI with the exit code of the command.
     pub(super) fn exit(&mut self) {
-        let failed = self.stack.iter().take(self.commanded).find_map(|screen| screen.failure());
+        let failed = self.stack.iter().take(self.command_screens).find_map(|screen| screen.failure());
         self.exit = Some(failed.map_or(0, |failure| failure.class.code()));
     }
 

@@ -26,7 +26,7 @@ struct AppTest {
     app: App,
     folder: tempfile::TempDir,
     /// Whether there are jobs that never end, whose phase has the same text as waiting for a worker.
-    has_still_jobs: bool,
+    has_endless_jobs: bool,
 }
 
 fn put(path: &Path, bytes: &[u8]) {
@@ -79,14 +79,14 @@ impl AppTest {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             Box::new(Page::new(vec!["prepare".into(), name], Vec::new()))
         };
-        let mut test = Self { app: App::new(env, Box::new(home), Box::new(open)), folder, has_still_jobs: false };
+        let mut test = Self { app: App::new(env, Box::new(home), Box::new(open)), folder, has_endless_jobs: false };
         test.settle();
         test
     }
 
     /// Adds a job on a path below the folder.
-    fn add_job(&mut self, name: &str, path: &str, job: Box<StillJob>) {
-        self.has_still_jobs = true;
+    fn add_job(&mut self, name: &str, path: &str, job: Box<FakeRunningJob>) {
+        self.has_endless_jobs = true;
         self.app.jobs().add(name.into(), self.folder.path().join(path), job);
     }
 
@@ -99,7 +99,7 @@ impl AppTest {
         loop {
             self.app.handle(Event::Woken);
             let now = self.screen(100, 30);
-            let looking = !self.has_still_jobs && (now.contains(" reading  ") || now.contains(" looking  "));
+            let looking = !self.has_endless_jobs && (now.contains(" reading  ") || now.contains(" looking  "));
             still = if now == before && !looking { still + 1 } else { 0 };
             let longest = Duration::from_secs(if looking { 3 } else { 1 });
             if still == 4 || start.elapsed() > longest {
@@ -205,12 +205,12 @@ impl Chord {
 }
 
 /// A job whose progress the test sets.
-struct StillJob {
+struct FakeRunningJob {
     status: JobStatus,
     ended: Arc<AtomicBool>,
 }
 
-impl RunningJob for StillJob {
+impl RunningJob for FakeRunningJob {
     fn status(&self) -> JobStatus {
         let mut status = self.status.clone();
         if self.ended.load(Ordering::Relaxed) && status.state == JobState::Running {
@@ -233,7 +233,7 @@ impl RunningJob for StillJob {
     }
 }
 
-fn job(state: JobState) -> Box<StillJob> {
+fn job(state: JobState) -> Box<FakeRunningJob> {
     let problem = Problem::problem(ProblemKind::DamagedHeader, Subject::default(), "the header at 1,024 is damaged")
         .with_hint("copy the shard again");
     let status = JobStatus {
@@ -258,7 +258,7 @@ fn job(state: JobState) -> Box<StillJob> {
         log: vec!["found 20 shards".into(), "shard_0011.tar: 10,004 samples".into()],
         outputs: Default::default(),
     };
-    Box::new(StillJob { status, ended: Arc::default() })
+    Box::new(FakeRunningJob { status, ended: Arc::default() })
 }
 
 fn with_jobs(test: &mut AppTest) {

@@ -22,7 +22,7 @@ fn put(path: &Path, text: &str) {
 }
 
 #[test]
-fn a_file_with_everything_in_it_is_understood() {
+fn settings_file_with_every_setting_is_read() {
     let text = "\
 # mine
 theme: dark
@@ -55,7 +55,7 @@ keys:
 }
 
 #[test]
-fn earlier_names_of_contexts_and_actions_are_understood() {
+fn old_names_of_contexts_and_actions_are_accepted() {
     let text = "keys:\n  pack-text:\n    go-tokenizer: [ctrl-t]\n  form:\n    copy: [c]\n    save-plan: [w]\n  form-text:\n    save-plan: [alt-w]\n";
     let (config, mistakes) = read(text);
     assert!(mistakes.is_empty(), "{mistakes:?}");
@@ -73,7 +73,7 @@ fn an_empty_file_changes_nothing() {
 }
 
 #[test]
-fn every_mistake_says_where_it_is_and_what_was_probably_meant() {
+fn settings_mistakes_have_position_and_suggestion() {
     let text = "\
 tehme: dark
 pictures: kity
@@ -115,7 +115,7 @@ keys:
 }
 
 #[test]
-fn what_is_wrong_keeps_its_default_and_the_rest_is_in_force() {
+fn invalid_settings_get_defaults_and_valid_settings_apply() {
     let (config, mistakes) = read("mouse: 7\nascii: true\nkeys:\n  home:\n    mix: [entr]\n    prepare: [P, nokey]\n");
     assert_eq!(mistakes.len(), 3);
     assert_eq!((config.mouse, config.ascii), (None, Some(true)));
@@ -124,7 +124,7 @@ fn what_is_wrong_keeps_its_default_and_the_rest_is_in_force() {
 }
 
 #[test]
-fn a_key_that_two_actions_want_is_reported_with_the_way_to_agree() {
+fn key_bound_to_two_actions_is_reported_with_correction() {
     assert_eq!(
         messages_of("keys:\n  home:\n    prepare: [m]\n"),
         ["3:5 m in 'home' moved from 'media' to 'prepare' -> give 'media' another key, or write `media: []` to accept this"]
@@ -137,7 +137,7 @@ fn a_key_that_two_actions_want_is_reported_with_the_way_to_agree() {
 }
 
 #[test]
-fn a_file_that_is_no_yaml_is_reported_at_its_line_and_nothing_of_it_is_used() {
+fn invalid_yaml_settings_are_reported_with_line() {
     for (text, place) in [
         ("theme: [dark\n", "1:8 unclosed bracket"),
         ("mouse: true\nmouse: false\n", "2:1 duplicate key 'mouse'"),
@@ -153,13 +153,13 @@ fn a_file_that_is_no_yaml_is_reported_at_its_line_and_nothing_of_it_is_used() {
 }
 
 #[test]
-fn a_file_of_nonsense_is_not_reported_without_end() {
+fn number_of_reported_settings_mistakes_is_limited() {
     let text: String = (0..5_000).map(|n| format!("key{n}: 1\n")).collect();
     assert_eq!(read(&text).1.len(), MAX_MISTAKES);
 }
 
 #[test]
-fn missing_or_invalid_settings_do_not_stop_program() {
+fn missing_or_invalid_settings_file_is_no_failure() {
     let dir = tempfile::tempdir().unwrap();
     let settings = load(dir.path());
     assert!(!settings.is_there && settings.mistakes.is_empty());
@@ -172,7 +172,7 @@ fn missing_or_invalid_settings_do_not_stop_program() {
 }
 
 #[test]
-fn a_theme_of_ones_own_is_found_by_name_and_its_mistakes_are_reported_in_its_own_file() {
+fn user_theme_is_found_by_name_and_its_mistakes_name_its_file() {
     let dir = tempfile::tempdir().unwrap();
     put(&dir.path().join("config.yaml"), "theme: dusk\n");
     put(&dir.path().join("themes/dusk.yaml"), "base: dark\naccent: magenta\nok: grene\n");
@@ -186,7 +186,7 @@ fn a_theme_of_ones_own_is_found_by_name_and_its_mistakes_are_reported_in_its_own
 }
 
 #[test]
-fn the_example_of_the_documentation_is_understood() {
+fn settings_examples_of_documentation_are_valid() {
     let page = include_str!("../../../docs/settings.md");
     let blocks: Vec<&str> = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(blocks.len() >= 2, "an example of settings, one of a theme");

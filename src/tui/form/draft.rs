@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_that_comes_late_changes_nothing() {
+    fn late_draft_request_does_not_replace_newer_draft() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("draft.yaml");
         let newest = Mutex::new(0);

@@ -27,7 +27,7 @@ pub const JUMPS: [Action; 8] = [
 ];
 
 /// Returns the index of the step that an action jumps to.
-pub fn jump_of(action: Action) -> Option<usize> {
+pub fn find_step_index(action: Action) -> Option<usize> {
     JUMPS.iter().position(|jump| *jump == action)
 }
 

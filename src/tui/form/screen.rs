@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, DraftFile};
 use super::field::{Field, FieldKind};
-use super::frame::jump_of;
+use super::frame::find_step_index;
 use super::guide::Guide;
 use super::save::SavePlan;
 use super::state::Form;
@@ -102,7 +102,7 @@ impl FormScreen {
 
     /// Shows the review of answers whose run was stopped.
     pub fn resumed_run(mut self) -> Self {
-        self.form.keep_as_given();
+        self.form.disable_suggestions();
         self.form.stopped = Some(self.form.command());
         self.form.select_step(self.form.review());
         self.request_data();
@@ -282,7 +282,7 @@ impl FormScreen {
                 return vec![Effect::Toast(notice)];
             }
             Action::NextField if self.complete_path() => {}
-            action => match jump_of(action).filter(|step| !self.form.skipped.contains_key(step)) {
+            action => match find_step_index(action).filter(|step| !self.form.skipped.contains_key(step)) {
                 Some(step) => self.form.select_step(step),
                 None => handle_action(&mut self.form, &mut *self.guide, action),
             },
@@ -435,7 +435,7 @@ impl Screen for FormScreen {
     }
 
     fn label(&self, action: Action) -> &'static str {
-        let jump = jump_of(action);
+        let jump = find_step_index(action);
         match action {
             Action::Run => "run",
             Action::Advanced if self.form.advanced => "fewer settings",
@@ -452,7 +452,7 @@ impl Screen for FormScreen {
         let kind = form.field().filter(|_| form.rail.is_none()).map(|field| form.kind(field));
         if kind == Some(FieldKind::FocusStop)
             && !matches!(action, Action::Next | Action::StartAfresh | Action::Advanced)
-            && jump_of(action).is_none()
+            && find_step_index(action).is_none()
         {
             return self.guide.disabled_reason(action, form);
         }
@@ -475,7 +475,7 @@ impl Screen for FormScreen {
             Action::StartAfresh if form.draft.is_none() && form.stopped.is_none() && !self.is_changed() => {
                 Some("nothing was answered yet".into())
             }
-            action => match jump_of(action) {
+            action => match find_step_index(action) {
                 Some(step) if step >= form.steps().len() => Some("there is no such step".into()),
                 Some(step) if form.skipped.contains_key(&step) => form.skipped.get(&step).map(|why| (*why).to_owned()),
                 _ => self.guide.disabled_reason(action, form),

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_multiplexer_gets_cells_unless_pixels_are_asked_for() {
+    fn multiplexer_uses_cells_unless_protocol_is_set() {
         assert_eq!(detect(&[("TERM", "xterm-kitty")]), Graphics::Kitty);
         assert_eq!(detect(&[("TERM", "xterm-kitty"), ("TMUX", "/tmp/x")]), Graphics::Cells);
         assert_eq!(detect(&[("TERM", "tmux-256color"), ("TERM_PROGRAM", "WezTerm")]), Graphics::Cells);

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_what_they_are_everywhere_else() {
+    fn escape_parser_reads_keys_and_modifiers() {
         const NONE: KeyModifiers = KeyModifiers::NONE;
         assert_eq!(keys(b"aG"), [(KeyCode::Char('a'), NONE), (KeyCode::Char('G'), KeyModifiers::SHIFT)]);
         assert_eq!(keys("日".as_bytes()), [(KeyCode::Char('日'), NONE)]);
@@ -284,14 +284,14 @@ mod tests {
     }
 
     #[test]
-    fn pastes_and_the_mouse_come_whole() {
+    fn escape_parser_reads_complete_pastes_and_mouse_events() {
         assert_eq!(found(b"\x1b[200~a\x1b[Ab\x1b[201~"), [ParsedEvent::Typed(Event::Paste("a\x1b[Ab".into()))]);
         let Some(ParsedEvent::Typed(Event::Mouse(mouse))) = found(b"\x1b[<65;10;3M").pop() else { panic!() };
         assert_eq!((mouse.kind, mouse.column, mouse.row), (MouseEventKind::ScrollDown, 9, 2));
     }
 
     #[test]
-    fn answers_are_distinguished_from_keys() {
+    fn terminal_replies_are_distinguished_from_keys() {
         assert_eq!(found(b"\x1b_Gi=31;OK\x1b\\"), [ParsedEvent::Kitty(true)]);
         assert_eq!(found(b"\x1b_Gi=31;ENOTSUPPORTED:x\x1b\\"), [ParsedEvent::Kitty(false)]);
         assert_eq!(found(b"\x1b[6;20;10t"), [ParsedEvent::CellSize(10, 20)]);
@@ -301,7 +301,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_taken(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..100)) {
+        fn escape_parser_accepts_arbitrary_bytes(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..100)) {
             found(&bytes);
         }
     }

@@ -63,7 +63,7 @@ pub(super) fn take_drawn() -> Vec<Rect> {
 }
 
 /// Whether old pixels must be erased: sixel and iTerm2 graphics remain in cells without new text.
-pub(super) fn leaves_ghosts(before: &[Rect], now: &[Rect]) -> bool {
+pub(super) fn has_stale_pixels(before: &[Rect], now: &[Rect]) -> bool {
     before.iter().any(|area| !now.contains(area))
 }
 
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_between_the_answers_are_passed_on_and_answers_are_not() {
+    fn keys_between_terminal_replies_are_forwarded() {
         let (keys, reply) = reply_to(&[b"j\x1b_Gi=31;EN", b"OENT\x1b\\k\x1b[6;16;8t", b"\x1b[?62;22cl"]);
         let codes: Vec<KeyCode> = keys.iter().map(|k| k.code).collect();
         assert_eq!(codes, [KeyCode::Char('j'), KeyCode::Char('k'), KeyCode::Char('l')]);
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn erases_moved_pixels() {
         let (a, b) = (Rect::new(0, 0, 5, 5), Rect::new(1, 0, 5, 5));
-        assert!(leaves_ghosts(&[a], &[b]) && leaves_ghosts(&[a], &[]));
-        assert!(!leaves_ghosts(&[a], &[b, a]) && !leaves_ghosts(&[], &[a]));
+        assert!(has_stale_pixels(&[a], &[b]) && has_stale_pixels(&[a], &[]));
+        assert!(!has_stale_pixels(&[a], &[b, a]) && !has_stale_pixels(&[], &[a]));
     }
 }

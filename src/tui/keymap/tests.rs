@@ -18,14 +18,14 @@ fn every_action_has_an_id_a_label_and_a_help_sentence_of_its_own() {
 }
 
 #[test]
-fn every_action_has_a_key_somewhere() {
+fn every_action_has_a_default_key() {
     for &action in Action::ALL {
         assert!(bindings().any(|b| b.action == action), "{action:?}");
     }
 }
 
 #[test]
-fn every_key_of_the_table_can_be_read() {
+fn default_keys_parse_as_chords() {
     for binding in bindings() {
         assert!(!binding.keys.is_empty(), "{binding:?}");
         for key in binding.keys {
@@ -52,7 +52,7 @@ fn no_two_actions_of_one_context_share_a_key() {
 }
 
 #[test]
-fn an_action_occurs_once_in_a_context() {
+fn actions_are_unique_within_a_context() {
     let mut seen = std::collections::HashSet::new();
     for binding in bindings() {
         assert!(seen.insert((binding.context, binding.action)), "{binding:?}");
@@ -60,7 +60,7 @@ fn an_action_occurs_once_in_a_context() {
 }
 
 #[test]
-fn every_context_can_quit_its_way_out_and_find_help() {
+fn every_context_has_keys_for_help_interrupt_and_close() {
     let keymap = Keymap::default();
     for &context in Context::ALL {
         for action in [Action::Help, Action::Interrupt, Action::Suspend, Action::Palette] {
@@ -81,7 +81,7 @@ fn a_sequence_waits_for_its_second_key() {
 }
 
 #[test]
-fn the_nearest_layer_wins() {
+fn binding_of_inner_context_takes_precedence() {
     let keymap = Keymap::default();
     let ctrl_p = KeyEvent::new(KeyCode::Char('p'), KeyModifiers::CONTROL);
     assert_eq!(keymap.meaning(Context::Home, &[ctrl_p]), Meaning::Do(Action::Palette));
@@ -98,7 +98,7 @@ fn ignores_shift_if_character_implies_it() {
 }
 
 #[test]
-fn chords_are_read_and_shown() {
+fn chords_are_parsed_and_labelled() {
     let label = |text: &str| text.parse::<Chord>().unwrap().label();
     assert_eq!(label("ctrl-d"), "Ctrl-d");
     assert_eq!(label("g g"), "gg");
@@ -111,7 +111,7 @@ fn chords_are_read_and_shown() {
 }
 
 #[test]
-fn a_text_field_takes_letters_and_editing_keys_but_not_commands() {
+fn text_field_gets_letters_and_editing_keys_only() {
     let plain = |code| KeyEvent::new(code, KeyModifiers::NONE);
     let ctrl = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
     assert!(is_for_text_field(&plain(KeyCode::Char('q'))));
@@ -137,7 +137,7 @@ fn user_keys_replace_default_keys() {
 }
 
 #[test]
-fn an_action_can_lose_all_its_keys() {
+fn user_binding_can_remove_all_keys_of_an_action() {
     let mut keymap = Keymap::default();
     assert_eq!(keymap.patch(&[own(Context::Global, Action::Jobs, &[])]), []);
     assert_eq!(keymap.meaning(Context::Home, &press("J")), Meaning::Nothing);
@@ -146,7 +146,7 @@ fn an_action_can_lose_all_its_keys() {
 }
 
 #[test]
-fn keys_may_change_places() {
+fn user_bindings_can_swap_two_keys() {
     let mut keymap = Keymap::default();
     let swapped = [own(Context::Home, Action::Prepare, &["m"]), own(Context::Home, Action::Media, &["p"])];
     assert_eq!(keymap.patch(&swapped), []);
@@ -155,7 +155,7 @@ fn keys_may_change_places() {
 }
 
 #[test]
-fn a_key_that_another_action_has_is_taken_from_the_table_and_reported() {
+fn user_key_of_another_action_is_moved_and_reported() {
     let mut keymap = Keymap::default();
     let clashes = keymap.patch(&[own(Context::List, Action::Up, &["g"])]);
     let key: Chord = "g".parse().unwrap();
@@ -176,7 +176,7 @@ fn first_user_binding_of_a_key_wins() {
 }
 
 #[test]
-fn an_action_of_all_places_may_have_a_key_of_its_own_in_one() {
+fn global_action_can_have_an_additional_key_in_one_context() {
     let mut keymap = Keymap::default();
     assert_eq!(keymap.patch(&[own(Context::Jobs, Action::Help, &["h"])]), []);
     assert_eq!(keymap.meaning(Context::Jobs, &press("h")), Meaning::Do(Action::Help));
@@ -185,7 +185,7 @@ fn an_action_of_all_places_may_have_a_key_of_its_own_in_one() {
 }
 
 #[test]
-fn keys_are_read_in_every_way_they_are_written() {
+fn chord_spellings_are_equivalent() {
     let same = |a: &str, b: &str| assert_eq!(a.parse::<Chord>().unwrap(), b.parse::<Chord>().unwrap(), "{a} {b}");
     same("Ctrl-D", "ctrl-d");
     same("Alt-ctrl-x", "ctrl-alt-x");
@@ -210,7 +210,7 @@ fn keys_are_read_in_every_way_they_are_written() {
 }
 
 #[test]
-fn what_is_no_key_is_reported_with_what_was_probably_meant() {
+fn invalid_chord_has_a_suggestion() {
     let meant = |text: &str| Chord::suggestion(text);
     assert_eq!(meant("gg").as_deref(), Some("g g"));
     assert_eq!(meant("entr").as_deref(), Some("enter"));
@@ -228,7 +228,7 @@ fn every_context_has_a_name_and_a_title_of_its_own() {
 }
 
 #[test]
-fn no_key_of_the_table_would_be_typed_into_a_text_field() {
+fn default_keys_of_text_contexts_type_no_text() {
     for binding in bindings().filter(|b| b.context.takes_text()) {
         for key in binding.keys {
             assert!(!key.parse::<Chord>().unwrap().types_text(), "{key} of {binding:?}");

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn further_rows_begin_below_the_text_unless_the_label_leaves_no_room() {
+    fn continued_rows_are_indented_below_label_text_if_space_allows() {
         let line = PageLine::labelled(Tone::Plain, "keys    ", "one two three four");
         assert_eq!(line.rows(18), ["keys    one two", "        three four"]);
         assert_eq!(line.rows(12).first().map(String::as_str), Some("keys    one"));

@@ -16,14 +16,14 @@ fn body(svg: &str) -> Vec<&str> {
 }
 
 #[test]
-fn words_of_one_look_are_one_text_on_the_grid() {
+fn svg_words_of_one_style_are_one_text_element() {
     let svg = picture(&[("two words", Style::new().green().bold())]);
     let text = "<text x=\"12\" y=\"27\" fill=\"#98c379\" class=\"b\" textLength=\"81\" lengthAdjust=\"spacingAndGlyphs\">two words</text>";
     assert_eq!(body(&svg), [text]);
 }
 
 #[test]
-fn what_is_not_ascii_is_in_a_cell_of_its_own() {
+fn svg_non_ascii_characters_have_separate_cells() {
     let svg = picture(&[("a▸数b", Style::new())]);
     let places: Vec<&str> = body(&svg).iter().filter_map(|l| l.split('"').nth(1)).collect();
     assert_eq!(places, ["12", "21", "30", "48"]);
@@ -31,14 +31,14 @@ fn what_is_not_ascii_is_in_a_cell_of_its_own() {
 }
 
 #[test]
-fn boxes_and_blocks_are_shapes_not_letters() {
+fn svg_draws_box_and_block_characters_as_shapes() {
     let svg = picture(&[("╭─╮│╰┼╯▀▄█▌▐░▏▂⣿", Style::new().cyan())]);
     assert!(!svg.contains("<text "), "{svg}");
     assert!(svg.contains("M21 22Q16.5 22 16.5 32"), "{svg}");
 }
 
 #[test]
-fn the_two_pixels_of_a_half_block_have_their_colours() {
+fn svg_half_block_has_two_colours() {
     let style = Style::new().fg(Color::Rgb(255, 0, 0)).bg(Color::Rgb(0, 0, 255));
     let svg = picture(&[("▀", style)]);
     let page = "<path fill=\"#0000ff\" shape-rendering=\"crispEdges\" d=\"M12 12h9v20h-9z\"/>";
@@ -56,7 +56,7 @@ fn reverse_dim_and_underline_are_detected() {
 }
 
 #[test]
-fn no_text_can_break_out_of_the_document() {
+fn svg_escapes_markup_and_control_characters() {
     let mut buffer = Buffer::empty(Rect::new(0, 0, 8, 1));
     for (x, symbol) in ["<", "&", ">", "\"", "\x1b]0;x\x07", "\u{202e}", "\u{0}", "x"].into_iter().enumerate() {
         buffer[(u16::try_from(x).unwrap(), 0)].set_symbol(symbol);
@@ -67,7 +67,7 @@ fn no_text_can_break_out_of_the_document() {
 }
 
 #[test]
-fn colours_of_the_palettes_are_what_terminals_show() {
+fn svg_palette_colours_equal_those_of_terminals() {
     let palette = Palette::default();
     assert_eq!(palette.colour(Color::Indexed(196), [0; 3]), [255, 0, 0]);
     assert_eq!(palette.colour(Color::Indexed(232), [0; 3]), [8; 3]);

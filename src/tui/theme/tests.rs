@@ -3,7 +3,7 @@ use crate::tui::testing;
 use ratatui::style::Modifier;
 
 #[test]
-fn every_built_in_theme_says_every_role_and_has_no_mistake() {
+fn built_in_themes_define_every_role_without_mistakes() {
     for (name, text) in BUILT_IN {
         let (theme, mistakes) = file::read(text);
         assert_eq!(mistakes, [], "{name}");
@@ -15,7 +15,7 @@ fn every_built_in_theme_says_every_role_and_has_no_mistake() {
 }
 
 #[test]
-fn every_role_of_every_theme_stays_as_it_was_reviewed() {
+fn styles_of_built_in_themes_match_their_snapshots() {
     for (name, _) in BUILT_IN {
         let theme = Theme::built_in(name).unwrap();
         let line = |(role, style): (&str, Style)| {
@@ -29,7 +29,7 @@ fn every_role_of_every_theme_stays_as_it_was_reviewed() {
 }
 
 #[test]
-fn the_colourless_theme_holds_no_colour_at_all() {
+fn colourless_theme_has_no_colours() {
     for (role, style) in Theme::new(ColourMode::None).roles() {
         assert_eq!((style.fg, style.bg, style.underline_color), (None, None, None), "{role}");
     }
@@ -66,7 +66,7 @@ fn contrast(a: Color, b: Color) -> f64 {
 }
 
 #[test]
-fn in_themes_with_a_background_every_role_can_be_read_on_it() {
+fn themes_with_a_background_have_readable_contrast() {
     for (name, least) in [("dark", 4.5), ("light", 4.5), ("high-contrast", 7.0)] {
         let theme = Theme::built_in(name).unwrap();
         let (text, page) = (theme.text.fg.unwrap(), theme.text.bg.unwrap());
@@ -89,7 +89,7 @@ fn the_default_theme_uses_only_the_terminals_own_colours() {
 }
 
 #[test]
-fn a_theme_of_ones_own_changes_what_it_says_and_keeps_the_rest() {
+fn user_theme_overrides_given_roles_of_its_base() {
     let (theme, mistakes) = file::read("base: dark\naccent: \"#ff8800 bold\"\nselected: black on yellow\nmuted: 245\n");
     assert_eq!(mistakes, []);
     let dark = Theme::built_in("dark").unwrap();
@@ -101,7 +101,7 @@ fn a_theme_of_ones_own_changes_what_it_says_and_keeps_the_rest() {
 }
 
 #[test]
-fn mistakes_in_a_theme_say_where_and_what_was_probably_meant() {
+fn theme_mistakes_have_position_and_suggestion() {
     let text = "base: drak\nacent: red\nok: grene\nerror: red on\nbars: red\ntitle: #fff000\n";
     let (_, mistakes) = file::read(text);
     let messages: Vec<String> = mistakes
@@ -122,7 +122,7 @@ fn mistakes_in_a_theme_say_where_and_what_was_probably_meant() {
 }
 
 #[test]
-fn where_24_bits_cannot_be_shown_the_nearest_colours_are_taken() {
+fn limited_colour_depth_uses_nearest_colours() {
     let theme = Theme::built_in("dark").unwrap();
     for (depth, allowed) in [
         (Depth::Indexed, (|c| matches!(c, Color::Indexed(16..))) as fn(Color) -> bool),

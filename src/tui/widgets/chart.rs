@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_have_bars_numbers_and_shares_and_the_rest_is_counted() {
+    fn chart_shows_largest_classes_and_counts_the_rest() {
         let counts = [("JPEG", 75), ("PNG", 20), ("GIF", 4), ("BMP", 1)].map(|(n, c)| (n.to_owned(), c));
         let chart = Chart::of("formats", &counts).unwrap();
         let lines = drawn(&chart, 40, 2);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_all_and_lengths_name_their_classes() {
+    fn chart_shares_are_of_the_total_and_lengths_have_class_labels() {
         let chart = Chart::of_shares("parts", &[("jpg".to_owned(), 50)], 100).unwrap();
         assert!(drawn(&chart, 60, 9)[1].ends_with("50    50 %"));
         let mut lengths = Lengths::default();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn no_width_breaks_a_chart_and_labels_are_made_safe() {
+    fn chart_draws_at_any_width_and_escapes_labels() {
         let chart = Chart::of("t", &[("a\u{1b}[31m".to_owned(), u64::MAX), ("b".to_owned(), 0)]).unwrap();
         for columns in 0..60 {
             assert!(drawn(&chart, columns, 5).iter().all(|l| !l.contains('\u{1b}')));

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_click_returns_the_uppermost_place_and_where_in_it() {
+    fn click_returns_topmost_area_and_position_within_it() {
         let mut places = places();
         assert_eq!(places.gesture(event(LEFT, 12, 4)), Some(Gesture::Click { on: "right", line: 2, column: 2 }));
         assert_eq!(places.gesture(event(LEFT, 7, 6)), Some(Gesture::Click { on: "popup", line: 1, column: 2 }));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wheel_scrolls_what_is_under_it() {
+    fn wheel_scrolls_the_area_under_the_pointer() {
         let mut places = places();
         assert_eq!(
             places.gesture(event(MouseEventKind::ScrollUp, 1, 1)),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn two_quick_clicks_on_one_cell_are_a_double_click_and_a_third_begins_anew() {
+    fn third_quick_click_starts_a_new_double_click() {
         let mut places = places();
         let start = Instant::now();
         let mut press = |column, after| {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_click_next_to_everything_ends_what_might_become_a_double_click() {
+    fn click_outside_areas_resets_double_click() {
         let mut places = places();
         let now = Instant::now();
         places.gesture_at(event(LEFT, 12, 4), now);

@@ -52,7 +52,7 @@ mod tests {
     use ratatui::widgets::Paragraph;
 
     #[test]
-    fn parts_that_failed_are_listed_after_the_others() {
+    fn report_lists_files_that_could_not_be_indexed() {
         let dir = tempfile::tempdir().unwrap();
         for (name, text) in [("a.jsonl", "1\n"), ("b.jsonl", "nope\n")] {
             write_file(&RealFs, &dir.path().join(name), text.as_bytes(), 0o644).unwrap();

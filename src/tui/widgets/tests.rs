@@ -3,7 +3,7 @@ use crate::tui::keymap::Action;
 use crate::tui::theme::Glyphs;
 
 #[test]
-fn names_are_cut_in_the_middle_by_what_they_take_on_the_screen() {
+fn names_are_cut_in_the_middle_by_display_width() {
     let g = Glyphs::new(false);
     assert_eq!(text::fit_middle("short", 8, &g), "short");
     assert_eq!(text::fit_middle("shard_000123.tar", 9, &g), "shar….tar");
@@ -31,7 +31,7 @@ fn long_text_wraps_at_spaces_and_never_loses_a_word() {
 }
 
 #[test]
-fn the_selected_row_is_always_in_view() {
+fn list_window_contains_the_selected_row() {
     let mut list = ListState::new(100);
     for row in [0, 50, 99, 3, 97] {
         list.select(row);
@@ -48,7 +48,7 @@ fn the_selected_row_is_always_in_view() {
 }
 
 #[test]
-fn a_list_of_a_million_rows_moves_like_a_short_one() {
+fn selection_moves_in_a_list_of_a_million_rows() {
     let mut list = ListState::new(1_000_000);
     list.window(20);
     assert!(list.handle_action(Action::Last));
@@ -61,7 +61,7 @@ fn a_list_of_a_million_rows_moves_like_a_short_one() {
 }
 
 #[test]
-fn the_wheel_moves_the_view_and_keeps_the_selection_in_it() {
+fn wheel_scrolls_the_list_and_keeps_the_selection_visible() {
     let mut list = ListState::new(100);
     list.window(10);
     list.scroll(30);
@@ -72,7 +72,7 @@ fn the_wheel_moves_the_view_and_keeps_the_selection_in_it() {
 }
 
 #[test]
-fn a_bar_is_full_only_when_everything_is_done() {
+fn progress_bar_is_full_only_at_100_percent() {
     let g = Glyphs::new(true);
     assert_eq!(progress_bar(0.0, 4, &g), "....");
     assert_eq!(progress_bar(0.999, 4, &g), "###.");
@@ -84,7 +84,7 @@ fn a_bar_is_full_only_when_everything_is_done() {
 }
 
 #[test]
-fn a_field_takes_pasted_text_as_one_clean_line() {
+fn pasted_text_becomes_one_line_without_control_characters() {
     let mut field = TextField::new("a");
     assert!(field.paste("b\r\nc\x1b[31m\n"));
     assert_eq!(field.value(), "ab  c[31m");
@@ -137,7 +137,7 @@ fn selection_keeps_bars_and_inverts_plain_text_only() {
 }
 
 #[test]
-fn numbers_of_a_table_are_never_cut_and_names_give_way() {
+fn table_cuts_names_and_never_numbers() {
     use ratatui::layout::Constraint;
     let shown = |columns: u16| {
         crate::tui::testing::shown((columns, 3, false), |frame, area, ui| {
@@ -160,7 +160,7 @@ fn numbers_of_a_table_are_never_cut_and_names_give_way() {
 }
 
 #[test]
-fn a_completion_is_shown_until_the_text_changes_and_taken_once() {
+fn completion_is_shown_until_text_changes_and_accepted_once() {
     let mut field = TextField::new("tok");
     field.show_completion("enizer.json".to_owned());
     let shown = |field: &TextField| {

@@ -211,7 +211,7 @@ const ALLOWED_NAMES: &[&str] =
     &["Odd", "apart", "deal", "left_alone", "looked_at", "met", "odd", "samples_seen", "seen"];
 
 #[test]
-fn every_file_is_found() {
+fn source_files_are_reached_by_mod_declarations() {
     let is_code = |path: &std::path::Path| path.extension().is_some_and(|extension| extension == "rs");
     let on_disk = ["src", "crates"]
         .iter()
@@ -235,7 +235,7 @@ fn documents_list_the_layers() {
 }
 
 #[test]
-fn imports_point_down() {
+fn modules_import_only_lower_layers() {
     let layer_of = |module: &str| LAYERS.iter().position(|layer| layer.contains(&module));
     let mut wrong = Vec::new();
     for file in FILES.iter().filter(|file| file.path.contains('/')) {
@@ -251,7 +251,7 @@ fn imports_point_down() {
 }
 
 #[test]
-fn crates_below_the_front_ends_know_no_terminal() {
+fn lower_crates_have_no_terminal_dependencies() {
     let terminal = ["ratatui", "ratatui-image", "crossterm", "clap", "dialoguer", "indicatif", "anstream", "gristmill"];
     let crates = LAYER_CRATES.iter().chain(&["data", "ops"]);
     for name in crates {
@@ -264,14 +264,14 @@ fn crates_below_the_front_ends_know_no_terminal() {
 }
 
 #[test]
-fn no_module_depends_on_itself_through_others() {
+fn module_dependencies_have_few_cycles() {
     let cycles = graph::cycles(&graph::dependencies(&FILES));
     let count: usize = cycles.iter().map(Vec::len).sum();
     check("modules in cycles", count, MODULES_IN_CYCLES, &cycles);
 }
 
 #[test]
-fn folders_keep_their_budget() {
+fn folders_stay_within_their_line_budgets() {
     let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
     for file in FILES.iter() {
         if let Some((folder, _)) = file.path.split_once('/') {
@@ -289,7 +289,7 @@ fn folders_keep_their_budget() {
 }
 
 #[test]
-fn files_and_functions_are_short() {
+fn files_and_functions_stay_within_their_line_limits() {
     let files: Vec<String> = FILES
         .iter()
         .filter(|file| file.lines > MAX_FILE_LINES)
@@ -306,7 +306,7 @@ fn files_and_functions_are_short() {
 }
 
 #[test]
-fn a_token_format_is_named_in_few_files() {
+fn few_files_name_a_token_format() {
     let mut over = Vec::new();
     for (format, ceiling) in FORMAT_NAMES {
         let is_own = |file: &SourceFile| file.path.split(['/', '.', '_']).any(|part| part.eq_ignore_ascii_case(format));
@@ -319,7 +319,7 @@ fn a_token_format_is_named_in_few_files() {
 }
 
 #[test]
-fn a_flag_is_named_in_few_files() {
+fn few_files_name_a_flag() {
     let mut over = Vec::new();
     for (flag, ceiling) in FLAG_NAMES {
         let is_other = |file: &SourceFile| {
@@ -337,7 +337,7 @@ fn a_flag_is_named_in_few_files() {
 }
 
 #[test]
-fn a_kind_of_data_sets_is_named_in_few_files() {
+fn few_files_name_a_data_set_kind() {
     let files = files_that(|file| {
         !KIND_FILES.contains(&file.path.as_str()) && KIND_NAMES.iter().any(|name| file.names.contains(*name))
     });
@@ -345,7 +345,7 @@ fn a_kind_of_data_sets_is_named_in_few_files() {
 }
 
 #[test]
-fn names_say_what_is_held() {
+fn type_and_constant_names_are_specific() {
     let is_vague = |name: &str| VAGUE_TYPES.contains(&name) || VAGUE_CONSTANTS.contains(&name);
     let vague: Vec<String> = FILES
         .iter()
@@ -357,7 +357,7 @@ fn names_say_what_is_held() {
 }
 
 #[test]
-fn names_have_plain_words() {
+fn identifiers_have_no_unwanted_words() {
     let mut unwanted = Vec::new();
     for file in FILES.iter() {
         for name in file.identifiers.iter().filter(|name| !ALLOWED_NAMES.contains(&name.as_str())) {
@@ -375,7 +375,7 @@ fn names_have_plain_words() {
 }
 
 #[test]
-fn names_are_split_into_parts() {
+fn identifiers_are_divided_into_words() {
     assert_eq!(parts_of("look_at_UTF8Text"), ["look", "at", "utf", "text"]);
     assert_eq!(parts_of("MAX_HELD2"), ["max", "held"]);
     assert_eq!(parts_of("FoundPart"), ["found", "part"]);
@@ -401,7 +401,7 @@ fn parts_of(name: &str) -> Vec<String> {
 }
 
 #[test]
-fn texts_use_plain_words() {
+fn literals_and_documents_have_few_unwanted_words() {
     let documents: Vec<_> = documents().into_iter().chain(comments()).collect();
     let mut over = Vec::new();
     for (word, ceiling) in UNWANTED_WORDS {

@@ -30,7 +30,7 @@ fn assert_usage(sandbox: &Sandbox, more: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn ratios_that_are_no_three_sensible_numbers_are_refused() {
+fn invalid_split_ratios_are_refused() {
     let sandbox = sandbox();
     for ratio in [
         "8,1",
@@ -59,7 +59,7 @@ fn ratios_that_are_no_three_sensible_numbers_are_refused() {
 }
 
 #[test]
-fn ratios_that_only_look_unusual_are_taken() {
+fn unusual_valid_split_ratios_are_accepted() {
     for ratio in ["8, 1, 1", "1,0,0", "0.8,0.1,0.1", "80,10,10", "1e1,1,1"] {
         let sandbox = sandbox();
         let ran = sandbox.prepare(&["--split-ratio", ratio]);
@@ -68,7 +68,7 @@ fn ratios_that_only_look_unusual_are_taken() {
 }
 
 #[test]
-fn a_pattern_that_matches_nothing_is_refused_with_what_is_there() {
+fn patterns_without_matches_are_refused_by_name() {
     let sandbox = sandbox();
     assert_usage(&sandbox, &["--split-parts", "train:training/.*"], &["train", "training/.*"]);
     assert_usage(&sandbox, &["--split-parts", "train:shard_.*"], &["shard_.*"]);
@@ -83,7 +83,7 @@ fn a_pattern_that_matches_nothing_is_refused_with_what_is_there() {
 }
 
 #[test]
-fn a_glob_is_recognised_and_the_regex_it_meant_is_named() {
+fn glob_as_split_pattern_is_refused_with_equivalent_regex() {
     let sandbox = sandbox();
     assert_usage(&sandbox, &["--split-parts", "train:*.tar"], &["*.tar", ".*"]);
     assert_usage(&sandbox, &["--split-parts", "train:train/*.tar"], &["train/.*\\.tar"]);
@@ -121,7 +121,7 @@ fn sample_types_that_do_not_exist_are_refused_with_the_nearest_one() {
 }
 
 #[test]
-fn field_maps_that_are_no_field_maps_are_refused() {
+fn invalid_field_maps_are_refused() {
     let sandbox = sandbox();
     let typed = |map: &'static str| ["--sample-type", "TextSample", "--field-map", map];
     for map in [
@@ -198,7 +198,7 @@ fn flags_that_contradict_each_other_or_do_not_exist_are_usage_errors() {
 }
 
 #[test]
-fn questions_without_an_answer_name_the_flags() {
+fn unanswered_questions_name_the_missing_flags() {
     let sandbox = sandbox();
     let ran = sandbox.run(["prepare", ".", "--yes"]);
     assert_eq!(ran.code, 2, "{ran}");
@@ -210,7 +210,7 @@ fn questions_without_an_answer_name_the_flags() {
 }
 
 #[test]
-fn split_files_that_cannot_be_right_are_refused() {
+fn invalid_split_files_are_refused() {
     let sandbox = sandbox();
     let deep = format!("split_parts: {}", "[".repeat(5000));
     let bomb = format!(
@@ -242,7 +242,7 @@ fn split_files_that_cannot_be_right_are_refused() {
 }
 
 #[test]
-fn plans_that_cannot_be_right_are_refused() {
+fn invalid_plans_are_refused() {
     let sandbox = sandbox();
     let good = sandbox.sibling("plan.yaml");
     let ran = sandbox.prepare(&["--dry-run", "--save-plan", good.to_str().unwrap()]);

@@ -38,7 +38,7 @@ fn an_empty_file_is_a_shard_without_samples_and_a_problem() {
 }
 
 #[test]
-fn an_archive_of_two_end_blocks_only_is_a_shard_without_samples() {
+fn archive_of_only_end_blocks_is_an_empty_shard() {
     let sandbox = sandbox_with_shard("b.tar", &archive(&[]));
     let ran = sandbox.prepare(&[]);
     assert_eq!((ran.code, ran.counted("empty-shard")), (1, 1), "{ran}");
@@ -47,7 +47,7 @@ fn an_archive_of_two_end_blocks_only_is_a_shard_without_samples() {
 }
 
 #[test]
-fn a_data_set_of_nothing_but_an_empty_shard_is_prepared_and_states_it() {
+fn data_set_of_one_empty_shard_is_prepared_with_a_problem() {
     let sandbox = Sandbox::new();
     put(&sandbox.at("a.tar"), b"");
     let ran = sandbox.prepare(&[]);
@@ -70,7 +70,7 @@ fn an_archive_with_only_unnamed_entries_has_no_sample_and_each_entry_is_a_note()
 }
 
 #[test]
-fn after_a_damaged_header_the_scan_goes_on_and_only_touched_samples_are_excluded() {
+fn damaged_header_excludes_only_the_samples_that_it_touches() {
     let mut bytes = archive(&samples("b", 6));
     // The header of the second part of b2.
     bytes[2 * 2048 + 1024 + 10] ^= 0xff;
@@ -107,7 +107,7 @@ fn after_a_damaged_header_the_scan_goes_on_and_only_touched_samples_are_excluded
 }
 
 #[test]
-fn a_first_header_that_is_none_makes_it_no_tar_and_the_rest_is_prepared() {
+fn shard_with_invalid_first_header_is_not_a_tar_and_others_are_prepared() {
     let sandbox = sandbox_with_shard("b.tar", &[0x41; 4096]);
     let ran = sandbox.prepare(&[]);
     assert_eq!(ran.code, 1, "{ran}");
@@ -116,7 +116,7 @@ fn a_first_header_that_is_none_makes_it_no_tar_and_the_rest_is_prepared() {
 }
 
 #[test]
-fn a_header_cut_short_loses_nothing_before_it() {
+fn cut_header_keeps_all_earlier_samples() {
     let whole = samples("b", 4).concat();
     for cut in [1, 99, 100, 257, 511] {
         // Inside the first header of b3.
@@ -134,7 +134,7 @@ fn a_header_cut_short_loses_nothing_before_it() {
 }
 
 #[test]
-fn content_cut_short_costs_only_the_last_sample() {
+fn cut_content_loses_only_the_last_sample() {
     let whole = samples("b", 3).concat();
     for cut in [2 * 2048 + 512, 2 * 2048 + 514, 2 * 2048 + 1024 + 512, 2 * 2048 + 1024 + 515] {
         let sandbox = sandbox_with_shard("b.tar", &whole[..cut]);
@@ -147,7 +147,7 @@ fn content_cut_short_costs_only_the_last_sample() {
 }
 
 #[test]
-fn a_file_cut_anywhere_keeps_every_whole_sample_and_ends_with_a_word() {
+fn shard_cut_at_any_position_keeps_complete_samples() {
     let whole = archive(&samples("b", 3));
     for cut in (0..whole.len()).step_by(256) {
         let sandbox = sandbox_with_shard("b.tar", &whole[..cut]);
@@ -165,7 +165,7 @@ fn a_file_cut_anywhere_keeps_every_whole_sample_and_ends_with_a_word() {
 }
 
 #[test]
-fn a_pax_size_larger_than_the_file_is_refused_and_the_other_samples_stay() {
+fn invalid_pax_size_is_a_problem_and_other_samples_are_kept() {
     for size in ["99999999999999", "9223372036854775807", "18446744073709551616", "-5", "1e3", "0x10"] {
         let lying = pax_entry(&[("size", size.as_bytes())], b"b1.txt", b"small");
         let pieces = [sample("b0"), lying, sample("b2"), sample("b3")];
@@ -184,7 +184,7 @@ fn a_pax_size_larger_than_the_file_is_refused_and_the_other_samples_stay() {
 }
 
 #[test]
-fn sizes_that_no_file_can_have_neither_hang_nor_take_memory() {
+fn impossible_entry_sizes_keep_earlier_samples() {
     let mut huge = header(b"b1.txt", 0, b'0');
     huge[124..136].copy_from_slice(&[0x80, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
     checksum(&mut huge);
@@ -205,7 +205,7 @@ fn sizes_that_no_file_can_have_neither_hang_nor_take_memory() {
 }
 
 #[test]
-fn a_chain_of_extended_headers_without_an_entry_ends() {
+fn chain_of_extended_headers_without_an_entry_keeps_earlier_samples() {
     let mut pieces = vec![sample("b0")];
     pieces.extend((0..2000).map(|_| header(b"././@LongLink", 0, b'L')));
     let sandbox = sandbox_with_shard("b.tar", &archive(&pieces));
@@ -215,7 +215,7 @@ fn a_chain_of_extended_headers_without_an_entry_ends() {
 }
 
 #[test]
-fn two_archives_in_one_file_are_distinguished_from_junk() {
+fn concatenated_archives_are_a_problem_and_junk_is_a_note() {
     let twice = [archive(&samples("b", 2)), archive(&samples("c", 2))].concat();
     let sandbox = sandbox_with_shard("b.tar", &twice);
     let ran = sandbox.prepare(&[]);
@@ -228,7 +228,7 @@ fn two_archives_in_one_file_are_distinguished_from_junk() {
 }
 
 #[test]
-fn a_dry_run_on_damaged_data_shows_the_same_and_writes_nothing() {
+fn dry_run_reports_damage_and_writes_nothing() {
     let mut bytes = archive(&samples("b", 4));
     bytes[2048 + 3] ^= 1;
     let sandbox = sandbox_with_shard("b.tar", &bytes);

@@ -61,7 +61,7 @@ fn assert_noticed(problems: &[Problem], word: &str) {
 }
 
 #[test]
-fn a_shard_that_grows_while_it_is_read_is_noticed() {
+fn shard_that_grows_during_scan_is_reported() {
     let sandbox = sandbox();
     let path = sandbox.at("a.tar");
     let grow = || {
@@ -90,7 +90,7 @@ fn a_shard_that_is_cut_while_it_is_read_keeps_its_whole_samples() {
 }
 
 #[test]
-fn a_shard_that_vanishes_while_it_is_read_is_noticed() {
+fn shard_removed_during_scan_is_reported() {
     let sandbox = sandbox();
     let path = sandbox.at("a.tar");
     let (scan, _, problems) = scan_while(&sandbox, || std::fs::remove_file(&path).unwrap());
@@ -126,7 +126,7 @@ fn run_after(sandbox: &Sandbox, change: impl Fn()) -> Outcome<gristmill_ops::job
 }
 
 #[test]
-fn a_shard_that_changes_between_the_questions_and_the_run_is_read_again() {
+fn shard_changed_between_scan_and_run_is_read_again() {
     let sandbox = Sandbox::new();
     put(&sandbox.at("a.tar"), &archive(&samples("k", 3)));
     put(&sandbox.at("b.tar"), &archive(&samples("b", 3)));
@@ -143,7 +143,7 @@ fn a_shard_that_changes_between_the_questions_and_the_run_is_read_again() {
 }
 
 #[test]
-fn a_shard_that_vanishes_between_the_questions_and_the_run_ends_it() {
+fn shard_removed_between_scan_and_run_ends_the_run() {
     let sandbox = Sandbox::new();
     put(&sandbox.at("a.tar"), &archive(&samples("k", 3)));
     put(&sandbox.at("b.tar"), &archive(&samples("b", 3)));
@@ -155,7 +155,7 @@ fn a_shard_that_vanishes_between_the_questions_and_the_run_ends_it() {
 }
 
 #[test]
-fn a_data_set_that_another_run_prepared_after_it_was_opened_is_not_overwritten() {
+fn data_set_prepared_by_another_run_meanwhile_is_not_overwritten() {
     let sandbox = Sandbox::new();
     put(&sandbox.at("a.tar"), &archive(&samples("k", 3)));
     let other = || assert_eq!(sandbox.prepare(&["--exclude-sample", "a.tar/k1"]).code, 0);

@@ -13,7 +13,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn folders_fifos_and_broken_links_named_like_shards_are_left_out_and_named() {
+fn special_files_named_like_shards_are_skipped_and_reported() {
     let sandbox = sandbox();
     std::fs::create_dir(sandbox.at("folder.tar")).unwrap();
     put(&sandbox.at("folder.tar/inner.tar"), &archive(&samples("i", 1)));
@@ -41,7 +41,7 @@ fn folders_fifos_and_broken_links_named_like_shards_are_left_out_and_named() {
 }
 
 #[test]
-fn a_folder_that_links_to_itself_neither_hangs_nor_counts_twice() {
+fn folder_that_links_to_itself_is_scanned_once() {
     let sandbox = sandbox();
     symlink(sandbox.data(), sandbox.at("again")).unwrap();
     let ran = sandbox.prepare(&[]);
@@ -50,7 +50,7 @@ fn a_folder_that_links_to_itself_neither_hangs_nor_counts_twice() {
 }
 
 #[test]
-fn a_shard_that_can_be_opened_but_not_read_ends_the_run_and_names_itself() {
+fn shard_with_read_errors_ends_the_run_by_name() {
     // A regular file whose reads fail at position 0, even for root.
     let unreadable = std::path::Path::new("/proc/self/mem");
     if !std::fs::metadata(unreadable).is_ok_and(|facts| facts.is_file()) {
@@ -68,7 +68,7 @@ fn a_shard_that_can_be_opened_but_not_read_ends_the_run_and_names_itself() {
 }
 
 #[test]
-fn a_shard_without_read_permission_ends_the_run_where_permissions_bind() {
+fn shard_without_read_permission_ends_the_run() {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = sandbox();
     put(&sandbox.at("b.tar"), &archive(&samples("b", 3)));
@@ -87,7 +87,7 @@ fn a_shard_without_read_permission_ends_the_run_where_permissions_bind() {
 }
 
 #[test]
-fn a_path_that_is_not_there_or_no_folder_of_shards_is_distinguished() {
+fn unusable_prepare_paths_are_refused_with_their_kind() {
     let sandbox = sandbox();
     put(&sandbox.at("empty/readme.txt"), b"x");
     put(&sandbox.at("lines.jsonl"), b"{}\n");
@@ -112,7 +112,7 @@ fn a_path_that_is_not_there_or_no_folder_of_shards_is_distinguished() {
 }
 
 #[test]
-fn nv_meta_that_is_no_folder_is_a_message() {
+fn file_in_place_of_nv_meta_ends_the_run() {
     let sandbox = sandbox();
     put(&sandbox.at(".nv-meta"), b"a file");
     let ran = sandbox.refused(&[], 3);
@@ -120,7 +120,7 @@ fn nv_meta_that_is_no_folder_is_a_message() {
 }
 
 #[test]
-fn own_folder_that_leads_elsewhere_or_is_a_file_is_a_message() {
+fn file_in_place_of_own_folder_ends_the_run() {
     let sandbox = sandbox();
     std::fs::create_dir(sandbox.at(".nv-meta")).unwrap();
     put(&sandbox.at(".nv-meta/gristmill"), b"a file");
@@ -130,7 +130,7 @@ fn own_folder_that_leads_elsewhere_or_is_a_file_is_a_message() {
 }
 
 #[test]
-fn targets_that_are_folders_are_a_message_and_nothing_is_visible() {
+fn folder_in_place_of_an_output_file_ends_the_run_without_changes() {
     for target in ["a.tar.idx", ".nv-meta/.info.json", ".nv-meta/split.yaml", ".nv-meta/index.sqlite"] {
         let sandbox = sandbox();
         std::fs::create_dir_all(sandbox.at(target)).unwrap();
@@ -148,7 +148,7 @@ fn targets_that_are_folders_are_a_message_and_nothing_is_visible() {
 }
 
 #[test]
-fn a_full_scratch_folder_or_one_that_is_not_there_is_a_message() {
+fn unusable_scratch_folder_ends_the_run() {
     let sandbox = sandbox();
     let file = sandbox.sibling("file");
     put(&file, b"x");

@@ -13,7 +13,7 @@ fn index(sandbox: &Sandbox, name: &str) -> Vec<u64> {
 }
 
 #[test]
-fn unusual_files_are_indexed_as_the_loader_reads_them_and_lint_says_what_is_odd() {
+fn unusual_jsonl_files_are_indexed_like_the_loader_and_linted() {
     let long = [b"{\"t\": \"".to_vec(), vec![b'x'; 64 << 20], b"\"}\n{}\n".to_vec()].concat();
     let end = long.len() as u64;
     let deep = format!("{{\"a\": {}{}}}\n", "[".repeat(100_000), "]".repeat(100_000)).into_bytes();
@@ -43,7 +43,7 @@ fn unusual_files_are_indexed_as_the_loader_reads_them_and_lint_says_what_is_odd(
 }
 
 #[test]
-fn files_that_the_loader_cannot_read_are_refused_by_every_command_with_the_place() {
+fn invalid_jsonl_files_are_refused_by_every_command_with_the_position() {
     let long = [b"{}\n{\"t\": \"".to_vec(), vec![b'x'; 1 << 20], b"\n".to_vec()].concat();
     for (what, bytes, word) in [
         ("byte order mark", b"\xef\xbb\xbf{}\n".to_vec(), "line 1, byte 0"),
@@ -72,7 +72,7 @@ fn files_that_the_loader_cannot_read_are_refused_by_every_command_with_the_place
 }
 
 #[test]
-fn what_is_named_like_jsonl_and_is_no_file_is_distinguished_at_once() {
+fn special_files_named_jsonl_are_refused_with_their_kind() {
     let sandbox = Sandbox::new();
     for name in ["fifo.jsonl", "fifo.yaml"] {
         mkfifoat(CWD, sandbox.at(name), Mode::from_raw_mode(0o600)).unwrap();
@@ -98,7 +98,7 @@ fn what_is_named_like_jsonl_and_is_no_file_is_distinguished_at_once() {
 }
 
 #[test]
-fn names_with_line_ends_escape_codes_and_other_bytes_do_no_harm() {
+fn jsonl_names_with_control_characters_are_escaped() {
     let sandbox = Sandbox::new();
     for name in ["a\nb.jsonl", "\u{1b}[31m.jsonl", "\u{202e}x.jsonl", "a'b \"c\".jsonl"] {
         put(&sandbox.at(name), b"{}\n");

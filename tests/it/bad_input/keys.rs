@@ -12,7 +12,7 @@ fn two_shards() -> Sandbox {
 }
 
 #[test]
-fn a_key_in_two_shards_publishes_nothing_and_names_both_places() {
+fn duplicate_key_is_refused_with_both_positions() {
     let sandbox = two_shards();
     let ran = sandbox.refused(&[], 1);
     let (message, hint) = ran.error();
@@ -26,7 +26,7 @@ fn a_key_in_two_shards_publishes_nothing_and_names_both_places() {
 }
 
 #[test]
-fn each_way_out_that_the_hint_names_works() {
+fn every_hint_for_duplicate_keys_works() {
     let sandbox = two_shards();
     assert_eq!(sandbox.prepare(&["--exclude", "^b"]).code, 0);
     assert_eq!(keys(&sandbox.data(), "a.tar"), ["twice", "x", "y"]);
@@ -46,7 +46,7 @@ fn each_way_out_that_the_hint_names_works() {
 }
 
 #[test]
-fn a_key_that_comes_back_in_its_shard_is_found_like_any_other() {
+fn key_repeated_within_a_shard_is_a_duplicate() {
     let sandbox = Sandbox::new();
     put(&sandbox.at("a.tar"), &archive(&[sample("x"), sample("between"), sample("x")]));
     let ran = sandbox.refused(&[], 1);
@@ -60,7 +60,7 @@ fn a_key_that_comes_back_in_its_shard_is_found_like_any_other() {
 }
 
 #[test]
-fn thousands_of_duplicates_are_counted_and_the_list_is_cut() {
+fn thousands_of_duplicate_keys_are_counted_in_a_short_message() {
     let sandbox = Sandbox::new();
     put(&sandbox.at("a.tar"), &archive(&samples("k", 3000)));
     put(&sandbox.at("b.tar"), &archive(&samples("k", 3000)));

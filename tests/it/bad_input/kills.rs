@@ -103,12 +103,12 @@ fn copy_all(from: &Sandbox, to: &Sandbox) {
 }
 
 #[test]
-fn a_first_prepare_killed_at_any_moment_is_made_good_by_the_same_command() {
+fn first_prepare_killed_at_any_moment_is_completed_by_the_next() {
     killed_at_any_moment(&sandbox(), &[]);
 }
 
 #[test]
-fn an_overwrite_killed_at_any_moment_is_made_good_by_the_same_command() {
+fn overwrite_killed_at_any_moment_is_completed_by_the_next() {
     let template = sandbox();
     assert_eq!(template.prepare(&["--split-ratio", "1,1,1", "--exclude-sample", "s0.tar/s0_7"]).code, 0);
     put(&template.at("s7.tar"), &archive(&samples("s7_", 40)));
@@ -116,7 +116,7 @@ fn an_overwrite_killed_at_any_moment_is_made_good_by_the_same_command() {
 }
 
 #[test]
-fn a_terminated_prepare_states_it_and_goes_on_the_next_time() {
+fn terminated_prepare_is_completed_by_the_next_run() {
     use rustix::process::{kill_process, Pid, Signal};
     let wanted = {
         let sandbox = sandbox();

@@ -96,7 +96,7 @@ fn describe(sandbox: &Sandbox, more: &[&str]) -> RunOutput {
 }
 
 /// Returns all messages about a file, including notes.
-fn said_of<'a>(ran: &'a Value, name: &str) -> Vec<&'a str> {
+fn messages_about<'a>(ran: &'a Value, name: &str) -> Vec<&'a str> {
     let all = ran["problems"].as_array().unwrap();
     let is_of = |problem: &&Value| problem["subject"].to_string().contains(&format!("{name}\""));
     all.iter().filter(is_of).map(|problem| problem["message"].as_str().unwrap()).collect()
@@ -116,13 +116,13 @@ fn assert_zoo(rows: &BTreeMap<String, String>, ran: &RunOutput) {
     }
     for path in NONE {
         assert!(!rows.contains_key(name_of(path)), "{path} has a row");
-        assert!(!said_of(&value, name_of(path)).is_empty(), "{path} is not named: {ran}");
+        assert!(!messages_about(&value, name_of(path)).is_empty(), "{path} is not named: {ran}");
     }
     assert!(!rows.keys().any(|key| key.starts_with("zero.") && key != "zero.wav"), "{rows:?}");
 }
 
 #[test]
-fn every_unusual_file_of_a_folder_gets_the_references_row_or_a_reason() {
+fn unusual_media_files_have_reference_rows_or_reasons() {
     for way in [vec![EXTENSION], vec![HEADER], vec!["--media-metadata-by-glob", "*"], vec![EXTENSION, "--decode"]] {
         // The empty zero.wav would replace the golden file.
         let files: Vec<_> = zoo().into_iter().filter(|(name, bytes)| name != "zero.wav" || !bytes.is_empty()).collect();
@@ -134,7 +134,7 @@ fn every_unusual_file_of_a_folder_gets_the_references_row_or_a_reason() {
 }
 
 #[test]
-fn every_unusual_entry_of_a_tar_gets_the_references_row_or_a_reason() {
+fn unusual_media_entries_have_reference_rows_or_reasons() {
     for way in [&[EXTENSION][..], &[HEADER, "--decode"]] {
         let mut files = zoo();
         files.retain(|(name, bytes)| name != "zero.wav" || !bytes.is_empty());
@@ -152,7 +152,7 @@ fn every_unusual_entry_of_a_tar_gets_the_references_row_or_a_reason() {
 }
 
 #[test]
-fn each_reason_is_said_once_and_in_a_users_words() {
+fn each_media_problem_has_one_message_with_its_reason() {
     let riff = [b"RIFF\x24\0\0\0WAVEfmt ".to_vec(), vec![0; 40]].concat();
     let jpeg = golden("images/jpeg_trunc.jpg");
     let (cut, huge) =
@@ -181,7 +181,7 @@ fn each_reason_is_said_once_and_in_a_users_words() {
         let sandbox = folder(&[(name.to_owned(), bytes)]);
         let ran = describe(&sandbox, if decode { &[EXTENSION, "--decode"] } else { &[EXTENSION] });
         let value = ran.json();
-        let messages = said_of(&value, name);
+        let messages = messages_about(&value, name);
         assert!(messages.len() == 1 && messages[0].starts_with(said), "{name}: {messages:?}");
         let is_note = value["problems"][0]["severity"] == "note";
         assert_eq!(ran.code, i32::from(!is_note), "{ran}");
@@ -189,7 +189,7 @@ fn each_reason_is_said_once_and_in_a_users_words() {
 }
 
 #[test]
-fn damage_after_a_good_header_is_found_by_lint_with_decode_and_only_there() {
+fn damage_after_a_valid_header_is_found_only_by_lint_with_decode() {
     let files: Vec<_> = CUT.iter().map(|(path, _, _)| (name_of(path).to_owned(), golden(path))).collect();
     let sandbox = folder(&files);
     assert_eq!(describe(&sandbox, &[EXTENSION]).code, 0);
@@ -206,7 +206,7 @@ fn damage_after_a_good_header_is_found_by_lint_with_decode_and_only_there() {
 }
 
 #[test]
-fn a_tag_of_ten_megabytes_before_an_mp3_changes_nothing() {
+fn mp3_with_large_id3_tag_has_the_row_of_untagged_mp3() {
     let sound = golden("mpeg_audio/cbr_320000.mp3");
     let frames = match sound.strip_prefix(b"ID3") {
         Some(tag) => {
@@ -225,7 +225,7 @@ fn a_tag_of_ten_megabytes_before_an_mp3_changes_nothing() {
 }
 
 #[test]
-fn what_is_named_like_a_medium_and_is_no_file_is_left_out_and_named() {
+fn special_files_with_media_names_are_skipped_and_named() {
     let good = golden("images/jpeg_exif6.jpg");
     let sandbox = folder(&[("good.jpg".to_owned(), good.clone()), ("sub/in.jpg".to_owned(), good)]);
     mkfifoat(CWD, sandbox.at("fifo.jpg"), Mode::from_raw_mode(0o600)).unwrap();
@@ -245,10 +245,10 @@ fn what_is_named_like_a_medium_and_is_no_file_is_left_out_and_named() {
         let value = ran.json();
         assert_eq!((ran.code, &value["rows_written"]), (1, &2.into()), "{ran}");
         for name in ["fifo.jpg", "socket.jpg", "device.jpg", "dangling.jpg", "one.jpg", "two.jpg"] {
-            let said = said_of(&value, name);
+            let said = messages_about(&value, name);
             assert!(said.len() == 1 && said[0].starts_with("it is left out: "), "{name}: {said:?}");
         }
-        assert!(said_of(&value, "one.jpg")[0].contains("symbolic links form a loop"), "{ran}");
+        assert!(messages_about(&value, "one.jpg")[0].contains("symbolic links form a loop"), "{ran}");
         let all = value["problems"].as_array().unwrap();
         assert!(all.iter().all(|problem| problem["severity"] == "note" || problem["hint"].is_string()), "{ran}");
         assert_eq!(value["counts"]["note"]["other"], 2, "both links that lead back are noted: {ran}");
@@ -256,7 +256,7 @@ fn what_is_named_like_a_medium_and_is_no_file_is_left_out_and_named() {
 }
 
 #[test]
-fn names_of_every_kind_are_rows_or_named_and_harmless_on_the_screen() {
+fn unusual_media_names_have_rows_and_are_escaped() {
     let good = golden("images/jpeg_exif6.jpg");
     let sandbox = Sandbox::new();
     let names =
@@ -278,7 +278,7 @@ fn names_of_every_kind_are_rows_or_named_and_harmless_on_the_screen() {
 }
 
 #[test]
-fn files_and_folders_that_may_not_be_read_are_named_where_permissions_bind() {
+fn unreadable_media_files_and_folders_are_problems() {
     let good = golden("images/jpeg_exif6.jpg");
     let sandbox = folder(&["a.jpg", "b.jpg", "locked/c.jpg"].map(|name| (name.to_owned(), good.clone())));
     let set = |name, mode| std::fs::set_permissions(sandbox.at(name), std::fs::Permissions::from_mode(mode)).unwrap();
@@ -308,7 +308,7 @@ fn the_first_problem_ends_a_strict_run_and_nothing_is_written() {
 }
 
 #[test]
-fn every_refusal_is_one_object_with_a_reason_and_a_way_out() {
+fn every_media_refusal_has_reason_and_hint() {
     let sandbox = folder(&[("m/a.jpg".to_owned(), golden("images/jpeg_exif6.jpg")), ("n/readme".to_owned(), vec![1])]);
     put(&sandbox.at("r/a.tar"), &archive(&[entry(b"a.jpg", b"")]));
     symlink("loop", sandbox.at("loop")).unwrap();
@@ -339,7 +339,7 @@ fn every_refusal_is_one_object_with_a_reason_and_a_way_out() {
 }
 
 #[test]
-fn a_kill_at_any_moment_leaves_the_rows_as_they_were_or_all_of_them() {
+fn killed_prepare_media_leaves_old_or_complete_rows() {
     let good = golden("images/jpeg_exif6.jpg");
     let files: Vec<_> = (0..300).map(|number| (format!("{number:03}.jpg"), good.clone())).collect();
     let started = std::time::Instant::now();
@@ -365,7 +365,7 @@ fn a_kill_at_any_moment_leaves_the_rows_as_they_were_or_all_of_them() {
 }
 
 #[test]
-fn of_several_runs_at_once_each_does_its_work_or_says_who_is_at_it() {
+fn concurrent_prepare_media_runs_succeed_or_name_the_lock_holder() {
     let good = golden("images/jpeg_exif6.jpg");
     let files: Vec<_> = (0..100).map(|number| (format!("{number:03}.jpg"), good.clone())).collect();
     let sandbox = folder(&files);

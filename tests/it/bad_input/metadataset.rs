@@ -53,7 +53,7 @@ const MISTAKES: &[(&str, u64, &str)] = &[
 ];
 
 #[test]
-fn every_mistake_is_shown_once_at_its_line_and_nothing_is_written() {
+fn each_metadataset_mistake_is_reported_once_with_its_line() {
     let sandbox = house();
     for (body, line, word) in MISTAKES {
         put(&sandbox.at("self.yaml"), format!("{HEAD}{body}").as_bytes());
@@ -75,7 +75,7 @@ fn every_mistake_is_shown_once_at_its_line_and_nothing_is_written() {
 }
 
 #[test]
-fn files_that_are_no_metadataset_are_refused_quickly_whatever_they_would_grow_to() {
+fn hostile_metadatasets_are_refused_quickly() {
     let mut bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for (name, of) in ('b'..='z').zip('a'..) {
         bomb.push_str(&format!("{name}: &{name} [{}]\n", vec![format!("*{of}"); 10].join(", ")));

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
 #[test]
-fn entry_names_that_are_not_utf8_stay_in_the_tar_index_and_out_of_the_tables() {
+fn non_utf8_entry_names_are_in_the_tar_index_only() {
     let sandbox = Sandbox::new();
     let pieces =
         [sample("k0"), entry(b"k\xff1.txt", b"one"), entry(b"k2.\xfe", b"part"), entry(b"k2.txt", b"t"), sample("k3")];
@@ -26,7 +26,7 @@ fn entry_names_that_are_not_utf8_stay_in_the_tar_index_and_out_of_the_tables() {
 }
 
 #[test]
-fn a_shard_whose_name_is_not_utf8_is_left_out_and_named() {
+fn shard_with_non_utf8_name_is_skipped_and_reported() {
     let sandbox = Sandbox::new();
     put(&sandbox.at("a.tar"), &archive(&samples("a", 2)));
     put(&sandbox.at(OsStr::from_bytes(b"b\xff\x1b[31m.tar")), &archive(&samples("b", 2)));
@@ -40,7 +40,7 @@ fn a_shard_whose_name_is_not_utf8_is_left_out_and_named() {
 }
 
 #[test]
-fn a_data_set_folder_whose_name_is_not_utf8_is_a_usage_error_with_a_way_out() {
+fn folder_with_non_utf8_name_is_a_usage_error_with_a_hint() {
     let sandbox = Sandbox::new();
     let folder = sandbox.at(OsStr::from_bytes(b"d\xff"));
     put(&folder.join("a.tar"), &archive(&samples("a", 2)));
@@ -72,7 +72,7 @@ const ODD_SHARDS: [&str; 12] = [
 ];
 
 #[test]
-fn unusual_shard_names_are_indexed_and_written_so_that_they_are_found_again() {
+fn unusual_shard_names_are_indexed_or_reported() {
     let sandbox = Sandbox::new();
     for (number, name) in ODD_SHARDS.iter().enumerate() {
         put(&sandbox.at(name), &archive(&samples(&format!("s{number}_"), 2)));
@@ -103,7 +103,7 @@ fn unusual_shard_names_are_indexed_and_written_so_that_they_are_found_again() {
 }
 
 #[test]
-fn a_folder_that_begins_with_a_dash_is_prepared_like_any_other() {
+fn folder_name_with_leading_dash_is_escaped_in_the_printed_command() {
     let sandbox = Sandbox::new();
     put(&sandbox.at("-rf/a.tar"), &archive(&samples("a", 2)));
     for path in ["./-rf", "-rf"] {
@@ -121,7 +121,7 @@ fn evil(tail: &str) -> String {
 }
 
 #[test]
-fn names_with_terminal_escapes_never_reach_the_terminal_raw() {
+fn terminal_escapes_in_names_are_never_printed() {
     let sandbox = Sandbox::new();
     let shard = evil("x.tar");
     // Damaged and duplicate samples, so that the names are printed in problems and excludes.
@@ -191,7 +191,7 @@ fn names_with_terminal_escapes_in_arguments_are_shown_safely() {
 }
 
 #[test]
-fn keys_that_yaml_or_braces_would_misread_are_excluded_exactly() {
+fn keys_with_yaml_or_brace_characters_are_excluded_exactly() {
     let sandbox = Sandbox::new();
     let awkward = ["{a,b}", "no", "1:30", "a b", "'q'", "x{0,3}y", "null", "\\", "é"];
     let mut pieces: Vec<Vec<u8>> = awkward.iter().map(|key| sample(key)).collect();

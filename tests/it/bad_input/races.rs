@@ -31,7 +31,7 @@ fn assert_loser(ran: &RunOutput) {
 }
 
 #[test]
-fn of_many_first_prepares_at_once_one_does_the_work_and_the_others_say_why_not() {
+fn concurrent_first_prepares_do_the_work_once() {
     let alone = sandbox();
     assert_eq!(alone.prepare(&[]).code, 0);
     let wanted = settled_picture(&alone.data());
@@ -56,7 +56,7 @@ fn of_many_first_prepares_at_once_one_does_the_work_and_the_others_say_why_not()
 }
 
 #[test]
-fn many_overwrites_at_once_leave_one_whole_result() {
+fn concurrent_overwrites_leave_one_complete_data_set() {
     let sandbox = sandbox();
     assert_eq!(sandbox.prepare(&[]).code, 0);
     let wanted = settled_picture(&sandbox.data());
@@ -73,7 +73,7 @@ fn many_overwrites_at_once_leave_one_whole_result() {
 }
 
 #[test]
-fn readers_during_overwrites_see_a_whole_data_set_or_a_message_that_it_is_being_written() {
+fn readers_during_overwrites_end_with_known_exit_codes() {
     let sandbox = sandbox();
     assert_eq!(sandbox.prepare(&[]).code, 0);
     let mut writer_args = Sandbox::prepare_args(&["--force-overwrite"]);
@@ -91,7 +91,7 @@ fn readers_during_overwrites_see_a_whole_data_set_or_a_message_that_it_is_being_
 }
 
 #[test]
-fn the_lock_of_another_host_is_never_taken_for_stale_and_can_be_broken() {
+fn lock_of_another_host_is_kept_until_break_lock() {
     let sandbox = sandbox();
     let lock =
         "{\"host\":\"elsewhere\",\"pid\":1,\"boot_id\":\"x\",\"started\":\"1\",\"token\":\"t\",\"system_lock\":true}";

@@ -32,7 +32,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn the_same_plan_again_has_nothing_to_do_and_another_is_refused_with_what_differs() {
+fn same_plan_does_nothing_and_different_plan_is_refused_with_differences() {
     let sandbox = sandbox();
     assert_eq!(sandbox.prepare(&[]).code, 0);
     let before = picture(&sandbox.data());
@@ -46,7 +46,7 @@ fn the_same_plan_again_has_nothing_to_do_and_another_is_refused_with_what_differ
 }
 
 #[test]
-fn a_shard_that_changed_since_makes_the_same_plan_refuse_and_update_reads_it_again() {
+fn changed_shard_makes_same_plan_refuse_and_update_reads_it() {
     let sandbox = sandbox();
     assert_eq!(sandbox.prepare(&["--exclude-sample", "a.tar/a1"]).code, 0);
     put(&sandbox.at("b.tar"), &archive(&samples("n", 5)));
@@ -62,7 +62,7 @@ fn a_shard_that_changed_since_makes_the_same_plan_refuse_and_update_reads_it_aga
 }
 
 #[test]
-fn what_the_peer_prepared_is_refused_without_a_word_of_what_to_do_with_it() {
+fn prepared_set_of_reference_program_is_refused_with_update_hint() {
     for case in CASES {
         let sandbox = prepared_by_the_peer(case);
         let ran = sandbox.refused(&["--skip-dataset-yaml"], 1);
@@ -77,7 +77,7 @@ fn what_the_peer_prepared_is_refused_without_a_word_of_what_to_do_with_it() {
 }
 
 #[test]
-fn an_update_of_what_the_peer_prepared_keeps_its_excludes_and_assignments() {
+fn update_of_a_reference_set_keeps_excludes_and_splits() {
     for case in CASES {
         let sandbox = prepared_by_the_peer(case);
         let shard = shard_counts(&sandbox.data())[0].0.clone();
@@ -112,7 +112,7 @@ fn exclude_by_hand(sandbox: &Sandbox, shard: &str) {
 }
 
 #[test]
-fn an_overwrite_of_what_the_peer_prepared_keeps_its_excludes_unless_asked_otherwise() {
+fn overwrite_of_a_reference_set_keeps_excludes_unless_reset() {
     for case in CASES {
         let sandbox = prepared_by_the_peer(case);
         let shard = shard_counts(&sandbox.data())[0].0.clone();
@@ -144,7 +144,7 @@ fn with_info_yaml(sandbox: &Sandbox) {
 }
 
 #[test]
-fn what_an_older_peer_prepared_counts_as_prepared_and_is_updated_like_any_other() {
+fn reference_set_with_info_yaml_is_prepared_and_updated() {
     for case in CASES {
         let sandbox = prepared_by_the_peer(case);
         let old_parts = indexed_parts(&sandbox.data());
@@ -168,7 +168,7 @@ fn what_an_older_peer_prepared_counts_as_prepared_and_is_updated_like_any_other(
 }
 
 #[test]
-fn a_database_left_by_a_failed_run_next_to_shards_is_replaced() {
+fn leftover_database_next_to_shards_is_replaced() {
     for content in [b"".as_slice(), b"not a database at all", &[0; 8192]] {
         let sandbox = sandbox();
         put(&sandbox.at(".nv-meta/index.sqlite"), content);
@@ -186,7 +186,7 @@ fn a_database_left_by_a_failed_run_next_to_shards_is_replaced() {
 }
 
 #[test]
-fn tables_of_a_run_that_failed_half_way_are_replaced_and_media_tables_are_kept() {
+fn sample_tables_of_a_failed_run_are_replaced_and_media_tables_kept() {
     let sandbox = sandbox();
     let path = sandbox.at(".nv-meta/index.sqlite");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -208,7 +208,7 @@ fn tables_of_a_run_that_failed_half_way_are_replaced_and_media_tables_are_kept()
 }
 
 #[test]
-fn a_database_left_in_a_folder_without_shards_is_refused_and_prepare_media_is_named() {
+fn leftover_database_without_shards_is_refused_with_prepare_media_hint() {
     let sandbox = Sandbox::new();
     put(&sandbox.at("picture.jpg"), b"x");
     put(&sandbox.at(".nv-meta/index.sqlite"), b"");
@@ -217,7 +217,7 @@ fn a_database_left_in_a_folder_without_shards_is_refused_and_prepare_media_is_na
 }
 
 #[test]
-fn metadata_that_cannot_be_read_is_a_message_and_an_overwrite_repairs_it() {
+fn unreadable_metadata_is_repaired_by_overwrite() {
     for (name, content) in [
         (".info.json", "{"),
         (".info.json", "[]"),

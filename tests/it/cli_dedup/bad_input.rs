@@ -13,7 +13,7 @@ fn dedup(sandbox: &Sandbox, more: &str) -> RunOutput {
 }
 
 #[test]
-fn one_bad_line_between_good_ones_is_copied_and_named() {
+fn invalid_line_is_copied_and_reported_by_dedup() {
     let cases: [(&str, &[u8]); 12] = [
         ("no text", b"{\"other\": 1}"),
         ("null", b"{\"text\": null, \"id\":1}"),
@@ -67,7 +67,7 @@ fn blank_lines_are_left_out_and_noted() {
 }
 
 #[test]
-fn lines_that_are_too_long_to_be_held_are_read_in_pieces() {
+fn lines_longer_than_the_buffer_are_deduplicated() {
     // Longer than the part of a line that is in memory: blanks, and the same line again.
     let long = " ".repeat(9 << 20);
     for packed in [false, true] {
@@ -102,7 +102,7 @@ fn periodic_text_keeps_its_first_period() {
 }
 
 #[test]
-fn hot_boilerplate_and_thousands_of_copies_of_a_document() {
+fn frequent_boilerplate_and_document_copies_are_deduplicated() {
     let sandbox = Sandbox::new();
     let boilerplate = some_texts(30).concat().chars().take(600).collect::<String>();
     let texts: Vec<String> =
@@ -121,7 +121,7 @@ fn hot_boilerplate_and_thousands_of_copies_of_a_document() {
 }
 
 #[test]
-fn minimum_lengths_from_one_byte_to_more_than_there_is() {
+fn minimum_lengths_from_one_byte_to_over_text_length_are_correct() {
     let texts = ["héllo wörld", "wörld 世界", "", "世世世世", "xé", "éx", "ab", "ba"].map(str::to_owned);
     for length in [1, 2, 3, 4, 5, 8, 12, 100] {
         let sandbox = Sandbox::new();
@@ -150,7 +150,7 @@ fn characters_of_several_bytes_are_never_cut_wherever_a_repeat_begins_or_ends() 
 }
 
 #[test]
-fn truncated_gzip_gives_its_whole_lines_and_a_problem() {
+fn truncated_gzip_is_deduplicated_up_to_the_cut_with_a_problem() {
     let sandbox = Sandbox::new();
     let texts = some_texts(400);
     let packed = gzip(&jsonl(&texts));
@@ -165,7 +165,7 @@ fn truncated_gzip_gives_its_whole_lines_and_a_problem() {
 }
 
 #[test]
-fn names_that_are_not_understood_are_left_out_before_any_work() {
+fn unsupported_file_names_are_skipped_and_reported() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl([PASSAGE]));
     sandbox.write("data/b.json.bz2", "x");
@@ -206,7 +206,7 @@ fn links_are_followed_and_loops_end() {
 }
 
 #[test]
-fn a_file_that_changes_during_the_run_ends_it_and_nothing_is_published() {
+fn input_that_changes_during_dedup_ends_the_run_without_output() {
     for how in ["grow", "vanish", "replace"] {
         let sandbox = Sandbox::new();
         for number in 0..40 {
@@ -239,7 +239,7 @@ fn a_file_that_changes_during_the_run_ends_it_and_nothing_is_published() {
 }
 
 #[test]
-fn a_field_that_no_record_has_is_refused_with_the_keys_that_exist() {
+fn text_key_that_no_record_has_is_refused_with_existing_keys() {
     let sandbox = Sandbox::new();
     sandbox.write("in/empty.jsonl", b"\n");
     sandbox.write("in/a.jsonl", b"{\"body\": \"some words\", \"id\": 1}\n\n{\"body\": \"others\"}\nno record\n");
@@ -272,7 +272,7 @@ fn zstd_with_window(text: &[u8], log: u8) -> Vec<u8> {
 }
 
 #[test]
-fn a_window_that_memory_does_not_hold_is_reported_with_what_would_do() {
+fn zstd_window_larger_than_memory_is_refused_with_required_size() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl.zst", zstd_with_window(&jsonl(some_texts(40)), 27));
     for more in ["", " --dry-run"] {
@@ -288,7 +288,7 @@ fn a_window_that_memory_does_not_hold_is_reported_with_what_would_do() {
 }
 
 #[test]
-fn more_files_than_memory_has_room_for_are_reported_with_what_would_do() {
+fn file_list_larger_than_memory_is_refused_with_required_size() {
     let sandbox = Sandbox::new();
     for number in 0..1_100 {
         sandbox.write(&format!("data/{}/{number}.jsonl", number % 7), jsonl([PASSAGE]));
@@ -305,7 +305,7 @@ fn more_files_than_memory_has_room_for_are_reported_with_what_would_do() {
 }
 
 #[test]
-fn an_output_that_links_of_the_input_lead_to_is_refused() {
+fn output_reached_by_input_links_is_refused() {
     let sandbox = Sandbox::new();
     let bytes = jsonl([PASSAGE, PASSAGE]);
     sandbox.write("data/a.jsonl", &bytes);
@@ -338,7 +338,7 @@ fn a_second_run_shows_the_problems_of_the_first() {
 }
 
 #[test]
-fn a_file_that_was_left_out_and_is_gone_is_not_reported_again() {
+fn deleted_unreadable_file_is_not_reported_by_a_repeated_run() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl([PASSAGE]));
     sandbox.write("data/b.jsonl.gz", b"no gzip");
@@ -350,7 +350,7 @@ fn a_file_that_was_left_out_and_is_gone_is_not_reported_again() {
 }
 
 #[test]
-fn a_file_that_the_system_lets_grow_no_further_is_an_error_of_writing() {
+fn file_size_limit_of_the_system_is_a_write_error() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl(some_texts(3_000)));
     let command = sandbox.command("dedup data --output out --minlen 20".split(' '));
@@ -365,7 +365,7 @@ fn a_file_that_the_system_lets_grow_no_further_is_an_error_of_writing() {
 }
 
 #[test]
-fn an_index_of_lines_is_no_text() {
+fn line_index_is_not_read_as_text() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.jsonl", "{\"text\": \"a line that is long enough\"}\n");
     sandbox.say("prepare in/a.jsonl").ends(0);

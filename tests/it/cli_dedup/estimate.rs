@@ -70,7 +70,7 @@ fn estimate_of(plan: &DedupPlan, part: f64, threads: usize) -> (DedupEstimate, L
 }
 
 #[test]
-fn what_the_text_that_was_not_read_adds_is_reported_with_its_bounds() {
+fn estimate_from_part_of_the_text_has_bounds() {
     let sandbox = Sandbox::new();
     corpus(&sandbox);
     for keep in [Keep::First, Keep::None] {
@@ -129,7 +129,7 @@ fn many_copies(sandbox: &Sandbox, megabytes: usize) {
 }
 
 #[test]
-fn what_fits_into_memory_is_reported_exactly_and_the_rest_never_grows_with_the_length() {
+fn estimate_is_exact_in_sufficient_memory_and_never_grows_with_length() {
     let sandbox = Sandbox::new();
     many_copies(&sandbox, 9);
     let mut truths = Vec::new();
@@ -166,7 +166,7 @@ fn what_fits_into_memory_is_reported_exactly_and_the_rest_never_grows_with_the_l
 }
 
 #[test]
-fn of_the_shortest_windows_all_keys_are_examined() {
+fn shortest_windows_are_estimated_without_sampling() {
     let sandbox = Sandbox::new();
     let mut random = RandomNumbers(3);
     let letters =

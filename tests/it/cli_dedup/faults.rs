@@ -44,7 +44,7 @@ fn undisturbed(in_scratch: bool) -> (u64, BTreeMap<PathBuf, Vec<u8>>) {
 }
 
 #[test]
-fn a_kill_or_a_power_cut_at_any_operation_is_made_good_by_the_next_run() {
+fn dedup_killed_at_any_operation_is_completed_by_the_next_run() {
     for in_scratch in [true, false] {
         let (operations, wanted) = undisturbed(in_scratch);
         assert!(operations > 50, "only {operations} operations are counted");
@@ -66,7 +66,7 @@ fn a_kill_or_a_power_cut_at_any_operation_is_made_good_by_the_next_run() {
 }
 
 #[test]
-fn a_full_disk_at_any_operation_leaves_nothing_visible_and_no_scratch() {
+fn full_disk_at_any_dedup_operation_leaves_no_output_and_no_scratch() {
     for in_scratch in [true, false] {
         let (operations, wanted) = undisturbed(in_scratch);
         for at in 0..operations {
@@ -99,7 +99,7 @@ fn short_writes_change_nothing() {
 }
 
 #[test]
-fn spools_that_were_damaged_meanwhile_are_made_again() {
+fn damaged_dedup_spools_are_rewritten() {
     let (operations, wanted) = undisturbed(true);
     for at in (0..operations).step_by(3) {
         let dir = tempfile::tempdir().unwrap();

@@ -22,7 +22,7 @@ fn what_is_missing_is_named_with_its_flag() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_anything_is_written() {
+fn invalid_dedup_flags_are_refused_before_writing() {
     let sandbox = Sandbox::new();
     two(&sandbox);
     let refused = [
@@ -51,7 +51,7 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn the_same_plan_does_nothing_and_another_is_refused() {
+fn same_dedup_plan_does_nothing_and_different_plan_is_refused() {
     let sandbox = Sandbox::new();
     two(&sandbox);
     sandbox.say("dedup data --minlen 20 --output out").ends(0).says("Deduplicated 2 files").says("Repeated most");
@@ -73,7 +73,7 @@ fn the_same_plan_does_nothing_and_another_is_refused() {
 }
 
 #[test]
-fn an_earlier_set_comes_first_and_stays_as_it_is() {
+fn copies_of_an_earlier_set_are_removed_and_it_is_unchanged() {
     let sandbox = Sandbox::new();
     two(&sandbox);
     sandbox.write("old/z.jsonl", jsonl([PASSAGE, PASSAGE]));
@@ -88,7 +88,7 @@ fn an_earlier_set_comes_first_and_stays_as_it_is() {
 }
 
 #[test]
-fn copies_that_stay_and_counts() {
+fn keep_and_min_count_decide_which_copies_are_removed() {
     let sandbox = Sandbox::new();
     two(&sandbox);
     let a = |output: &str| texts_of(&sandbox.read(&format!("{output}/a.jsonl")));
@@ -107,7 +107,7 @@ fn copies_that_stay_and_counts() {
 }
 
 #[test]
-fn another_field_can_hold_the_text() {
+fn text_key_selects_the_deduplicated_field() {
     let sandbox = Sandbox::new();
     let line = format!("{{\"id\": 1, \"body\": \"{PASSAGE}\", \"text\": \"x\"}}\n");
     sandbox.write("data/a.jsonl", line.repeat(2));
@@ -119,7 +119,7 @@ fn another_field_can_hold_the_text() {
 }
 
 #[test]
-fn ranges_are_listed_where_the_flags_say() {
+fn annotate_key_and_variant_decide_where_ranges_are_listed() {
     let sandbox = Sandbox::new();
     two(&sandbox);
     let last = |output: &str| {
@@ -158,7 +158,7 @@ fn a_dry_run_reports_and_writes_nothing() {
 }
 
 #[test]
-fn a_saved_plan_runs_from_anywhere() {
+fn saved_dedup_plan_runs_from_any_folder() {
     let sandbox = Sandbox::new();
     two(&sandbox);
     sandbox.say("dedup data --minlen 20 --output out --mode annotate --save-plan plan.yaml --dry-run").ends(0);
@@ -171,7 +171,7 @@ fn a_saved_plan_runs_from_anywhere() {
 }
 
 #[test]
-fn a_suffix_table_that_does_not_fit_is_refused_with_the_shards_that_do() {
+fn suffix_table_too_large_for_memory_is_refused_with_shards_hint() {
     let sandbox = Sandbox::new();
     for number in 0..8 {
         sandbox.write(&format!("data/{number}.jsonl"), jsonl(some_texts(100)));
@@ -185,7 +185,7 @@ fn a_suffix_table_that_does_not_fit_is_refused_with_the_shards_that_do() {
 }
 
 #[test]
-fn names_and_texts_that_are_not_printable_are_made_safe() {
+fn dedup_escapes_control_characters_of_names_and_passages() {
     let sandbox = Sandbox::new();
     let text = format!("\u{1b}[2J{PASSAGE}\u{202e}");
     sandbox.write("data/\u{1b}[31m.jsonl", jsonl([&text, &text]));
@@ -196,7 +196,7 @@ fn names_and_texts_that_are_not_printable_are_made_safe() {
 }
 
 #[test]
-fn scratch_space_is_announced_and_gone_afterwards() {
+fn dedup_announces_scratch_space_and_removes_it() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl(some_texts(3_000)));
     std::fs::create_dir(sandbox.path("scratch")).unwrap();
@@ -208,7 +208,7 @@ fn scratch_space_is_announced_and_gone_afterwards() {
 }
 
 #[test]
-fn a_run_with_nothing_to_do_has_the_figures_of_the_run_that_made_the_output() {
+fn repeated_dedup_reports_the_recorded_figures() {
     let sandbox = Sandbox::new();
     two(&sandbox);
     let line = "dedup data --minlen 20 --output out";

@@ -8,7 +8,7 @@ use gristmill_storage::fs::RealFs;
 use std::sync::Arc;
 
 #[test]
-fn every_case_comes_out_as_the_reference_writes_it() {
+fn every_dedup_case_equals_the_reference_output() {
     for case in cases() {
         let sandbox = Sandbox::new();
         let input = case.input();
@@ -42,7 +42,7 @@ fn run(plan: DedupPlan, threads: usize, tuning: Tuning) {
 }
 
 #[test]
-fn no_division_of_the_work_changes_a_byte() {
+fn dedup_output_is_independent_of_partitioning() {
     for case in cases() {
         let wanted = case.expected("annotate");
         for parts in [1, 2, 13, 256] {
@@ -91,7 +91,7 @@ fn the_index_and_the_ranges_are_those_of_the_reference() {
 }
 
 #[test]
-fn the_older_variant_lists_the_same_ranges_right_after_the_text() {
+fn variant_b_lists_the_same_ranges_after_the_text() {
     for case in cases() {
         let dir = tempfile::tempdir().unwrap();
         let output = dir.path().join("out");
@@ -120,7 +120,7 @@ fn the_older_variant_lists_the_same_ranges_right_after_the_text() {
 }
 
 #[test]
-fn the_report_has_the_figures_of_the_reference() {
+fn dedup_report_has_the_figures_of_the_reference() {
     for case in cases() {
         let sandbox = Sandbox::new();
         let length = case.min_length.to_string();
@@ -139,7 +139,7 @@ fn the_report_has_the_figures_of_the_reference() {
 }
 
 #[test]
-fn an_index_of_the_reference_is_read_in_place_of_a_folder() {
+fn dedup_reads_an_index_of_the_reference_program() {
     for case in cases() {
         let index = golden().join(&case.name).join("expected/index");
         let sandbox = Sandbox::new();
@@ -169,7 +169,7 @@ fn an_index_of_the_reference_is_read_in_place_of_a_folder() {
 }
 
 #[test]
-fn an_index_of_our_own_is_as_good_and_a_damaged_one_is_reported() {
+fn exported_index_is_reusable_and_its_damage_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl(some_texts(50)));
     sandbox.write("data/b/c.jsonl.gz", gzip(&jsonl(some_texts(80))));

@@ -58,7 +58,7 @@ fn a_run_in_scratch_elsewhere_survives_kills() {
 }
 
 #[test]
-fn a_run_that_is_asked_to_stop_goes_on_later() {
+fn terminated_dedup_is_resumed_by_the_next_run() {
     let sandbox = Sandbox::new();
     large(&sandbox);
     let text = "dedup data --minlen 60 --output out --memory 2M";
@@ -86,7 +86,7 @@ fn a_run_that_is_asked_to_stop_goes_on_later() {
 }
 
 #[test]
-fn what_a_stopped_run_did_is_not_done_again() {
+fn resumed_dedup_skips_finished_units() {
     let sandbox = Sandbox::new();
     large(&sandbox);
     let text = "dedup data --minlen 60 --output out --memory 2M --threads 1";

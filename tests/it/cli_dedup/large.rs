@@ -18,7 +18,7 @@ fn run(root: &Path, name: &str, threads: usize, tuning: Tuning) -> DedupReport {
 }
 
 #[test]
-fn one_file_is_read_and_written_by_several_threads_as_by_one() {
+fn number_of_threads_does_not_change_the_output_of_one_file() {
     let sandbox = Sandbox::new();
     let texts = some_texts(700);
     let mut data = Vec::new();
@@ -57,7 +57,7 @@ fn one_file_is_read_and_written_by_several_threads_as_by_one() {
 }
 
 #[test]
-fn the_first_problem_of_a_strict_run_has_its_line_wherever_it_is() {
+fn first_strict_problem_has_its_line_number_in_a_divided_file() {
     let sandbox = Sandbox::new();
     let mut data = jsonl(some_texts(9_000));
     let lines = data.iter().filter(|byte| **byte == b'\n').count();
@@ -69,7 +69,7 @@ fn the_first_problem_of_a_strict_run_has_its_line_wherever_it_is() {
 }
 
 #[test]
-fn one_passage_in_thousands_of_contexts_takes_no_more_memory_than_there_is() {
+fn passage_in_thousands_of_contexts_is_deduplicated_in_little_memory() {
     let words = some_texts(40).concat();
     let passage: String = words.chars().skip(500).take(150).collect();
     // A run of 0 to 59 dashes precedes the passage; the text after it occurs only once, or in some documents.
@@ -108,7 +108,7 @@ fn one_passage_in_thousands_of_contexts_takes_no_more_memory_than_there_is() {
 }
 
 #[test]
-fn many_equal_documents_and_the_tiniest_windows_in_little_memory() {
+fn equal_documents_and_short_windows_are_deduplicated_in_little_memory() {
     let mut texts = vec!["an equal document of some sixty bytes, thousands of them all".to_owned(); 4_000];
     texts.extend(some_texts(30));
     for length in [1, 2, 3, 8, 20] {
@@ -120,7 +120,7 @@ fn many_equal_documents_and_the_tiniest_windows_in_little_memory() {
 }
 
 #[test]
-fn a_dry_run_comes_near_what_a_run_removes_however_far_apart_repeats_are() {
+fn dry_run_estimate_is_close_to_the_removed_share() {
     let sandbox = Sandbox::new();
     let texts = some_texts(3_000);
     for (number, some) in texts.chunks(500).enumerate() {
@@ -151,7 +151,7 @@ fn a_dry_run_comes_near_what_a_run_removes_however_far_apart_repeats_are() {
 }
 
 #[test]
-fn of_an_earlier_set_nothing_is_estimated_to_be_removed() {
+fn dry_run_estimates_no_removal_from_the_earlier_set() {
     let sandbox = Sandbox::new();
     let texts = some_texts(400);
     sandbox.write("earlier/a.jsonl", jsonl(vec![texts[0].as_str(); 300]));
@@ -168,7 +168,7 @@ fn of_an_earlier_set_nothing_is_estimated_to_be_removed() {
 }
 
 #[test]
-fn scratch_of_a_stopped_run_is_reported_while_it_can_go_on_and_removed_when_it_cannot() {
+fn scratch_of_a_stopped_run_is_kept_until_it_cannot_be_resumed() {
     let sandbox = Sandbox::new();
     for number in 0..10 {
         sandbox.write(&format!("data/{number}.jsonl"), jsonl(some_texts(200)));
@@ -200,7 +200,7 @@ fn scratch_of_a_stopped_run_is_reported_while_it_can_go_on_and_removed_when_it_c
 }
 
 #[test]
-fn a_run_that_goes_on_with_other_scratch_cleans_what_it_had() {
+fn run_resumed_with_other_scratch_removes_the_old_scratch() {
     let sandbox = Sandbox::new();
     for number in 0..10 {
         sandbox.write(&format!("data/{number}.jsonl"), jsonl(some_texts(200)));

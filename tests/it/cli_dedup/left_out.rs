@@ -7,7 +7,7 @@ fn arrow() -> Vec<u8> {
 }
 
 #[test]
-fn files_that_are_not_written_back_are_reported() {
+fn files_that_dedup_cannot_write_back_are_reported() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", "{\"text\": \"one two three\"}\n");
     sandbox.write("data/c.csv", "text\none\n");
@@ -23,7 +23,7 @@ fn files_that_are_not_written_back_are_reported() {
 }
 
 #[test]
-fn a_value_that_a_repeated_key_replaces_is_a_problem() {
+fn value_lost_by_a_repeated_json_key_is_a_problem() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"a\", \"id\": 1}\n{\"text\": \"a\", \"te\\u0078t\": \"b\"}\n");
     let loss = "a.jsonl, line 2: the key 'text' is in it more than once; only its last value is used";
@@ -33,7 +33,7 @@ fn a_value_that_a_repeated_key_replaces_is_a_problem() {
 }
 
 #[test]
-fn a_folder_of_such_files_alone_is_refused_with_their_kind() {
+fn folder_of_only_unwritable_files_is_refused_with_their_kind() {
     for (name, content, kind) in [("a.arrow", arrow(), "Arrow"), ("a.csv", b"text\none\n".to_vec(), "CSV")] {
         let sandbox = Sandbox::new();
         sandbox.write(&format!("data/{name}"), content);

@@ -50,7 +50,7 @@ fn opened(sandbox: &Sandbox, output: &str) -> (RemovedRanges, Vec<ListedRanges>)
 }
 
 #[test]
-fn ranges_are_those_that_records_list_whatever_the_division() {
+fn recorded_ranges_equal_listed_ranges_for_every_partitioning() {
     let sandbox = Sandbox::new();
     data(&sandbox);
     for (number, (unit_bytes, piles, threads)) in
@@ -85,7 +85,7 @@ fn ranges_are_those_that_records_list_whatever_the_division() {
 }
 
 #[test]
-fn a_killed_run_leaves_the_same_ranges_once_it_is_finished_and_an_index_leaves_none() {
+fn resumed_run_records_the_same_ranges_and_a_run_from_an_index_none() {
     let sandbox = Sandbox::new();
     data(&sandbox);
     let flags = "dedup data --minlen 60 --mode annotate --threads 1 --problems-ok";

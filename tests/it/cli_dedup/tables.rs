@@ -35,7 +35,7 @@ fn inputs(files: &[(&str, &str)]) -> Sandbox {
 }
 
 #[test]
-fn tables_are_those_of_the_reference_for_all_threads_and_sizes_of_memory() {
+fn deduplicated_tables_equal_the_reference_for_all_threads_and_memory() {
     for (case, length) in [("p21_dedup", "50"), ("p22_dedup_unicode", "20")] {
         let (sandbox, case) = (Sandbox::new(), cases().join(case));
         let input = case.join("input");
@@ -60,7 +60,7 @@ fn tables_are_those_of_the_reference_for_all_threads_and_sizes_of_memory() {
 }
 
 #[test]
-fn annotated_tables_have_one_more_column() {
+fn annotated_tables_have_an_additional_column() {
     let input = cases().join("p21_dedup/input");
     let sandbox = Sandbox::new();
     let words = ["dedup", input.to_str().unwrap(), "--output", "out", "--minlen", "50", "--mode", "annotate"];
@@ -95,7 +95,7 @@ fn annotated_tables_have_one_more_column() {
 }
 
 #[test]
-fn lines_and_rows_are_one_set() {
+fn jsonl_and_parquet_files_are_deduplicated_as_one_set() {
     let sandbox = inputs(&[("p21_dedup/input/a.parquet", "a.parquet"), ("README.md", "README.md")]);
     let (before, _) = rows(&sandbox.path("data/a.parquet"));
     let texts: Vec<&str> = before.iter().map(|row| row["text"].as_str().unwrap()).collect();
@@ -107,7 +107,7 @@ fn lines_and_rows_are_one_set() {
 }
 
 #[test]
-fn what_cannot_be_written_ends_the_run_before_the_work() {
+fn unwritable_tables_end_the_run_before_writing() {
     let sandbox = inputs(&[("p21_dedup/input/a.parquet", "a.parquet")]);
     for (more, code, why) in [
         ("--text-key content", 2, "name one of its columns of text with --text-key: text"),
@@ -151,7 +151,7 @@ fn tuning(piles: Option<u64>) -> Tuning {
 }
 
 #[test]
-fn kills_threads_and_memory_change_no_byte_and_a_full_disk_leaves_nothing() {
+fn table_output_is_independent_of_kills_threads_and_memory() {
     for (mode, piles) in [(Mode::Remove, Some(0)), (Mode::Annotate, None)] {
         let dir = tempfile::tempdir().unwrap();
         data(dir.path());

@@ -77,7 +77,7 @@ fn a_tokenizer_of_a_model_is_downloaded() {
 }
 
 #[test]
-fn wrong_names_are_refused() {
+fn invalid_hub_addresses_are_refused() {
     let test = HubTest::new().set("HF_TOKEN", TOKEN);
     let server = test.serve(&[]);
     let refuse = |address: &str, text: &str| {
@@ -101,7 +101,7 @@ fn wrong_names_are_refused() {
 }
 
 #[test]
-fn a_data_set_without_documents_points_to_its_converted_tables() {
+fn data_set_without_documents_is_refused_with_its_converted_tables() {
     let test = HubTest::new();
     let parquet = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/parquet/p01_parquet_files/input");
     let (_, table) =

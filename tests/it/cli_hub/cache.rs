@@ -23,7 +23,7 @@ fn the_cache_has_the_layout_of_the_python_tools() {
 }
 
 #[test]
-fn what_the_cache_has_is_not_downloaded() {
+fn cached_files_are_not_downloaded_by_a_second_run() {
     let test = HubTest::new();
     let server = test.serve(&[]);
     test.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
@@ -37,7 +37,7 @@ fn what_the_cache_has_is_not_downloaded() {
 }
 
 #[test]
-fn a_run_without_requests_reads_the_cache_or_names_what_is_missing() {
+fn offline_run_reads_the_cache_or_names_missing_files() {
     let test = HubTest::new();
     let server = test.serve(&[]);
     test.pack(&server.address, "hf://datasets/o/n/data/small.jsonl", "file").ends(0);
@@ -58,7 +58,7 @@ fn a_run_without_requests_reads_the_cache_or_names_what_is_missing() {
 }
 
 #[test]
-fn a_cache_of_other_tools_may_have_only_a_part() {
+fn partial_cache_of_other_tools_is_read_with_a_problem() {
     let test = HubTest::new().set("HF_HUB_OFFLINE", "on");
     let commit = "0123456789abcdef0123456789abcdef01234567";
     test.sandbox.write("hf/hub/datasets--o--n/refs/main", commit);

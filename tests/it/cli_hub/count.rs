@@ -54,7 +54,7 @@ fn problems_and_failures_name_the_address() {
 }
 
 #[test]
-fn without_a_network_the_cache_is_counted() {
+fn count_reads_the_cache_without_a_network() {
     let test = HubTest::new().set("HF_HUB_OFFLINE", "1");
     count(&test, "http://127.0.0.1:9", "hf://datasets/o/n", &[]).ends(3).complains("offline, and the cache has no");
     let test = HubTest::new();

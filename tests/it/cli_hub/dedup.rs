@@ -32,7 +32,7 @@ fn texts(test: &HubTest, output: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_data_set_is_deduplicated_like_its_local_copy_and_called_by_its_address() {
+fn hub_data_set_is_deduplicated_like_a_local_copy_and_named_by_address() {
     let test = hub_test();
     let server = test.serve(&["--leak-check"]);
     let address = "hf://datasets/o/d";

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Packs the data set from a server with these faults, and compares the result with the result for the local copy.
-fn gets_through(flags: &[&str]) -> (HubTest, Server) {
+fn assert_download_succeeds(flags: &[&str]) -> (HubTest, Server) {
     let test = HubTest::new();
     let server = test.serve(flags);
     test.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
@@ -11,44 +11,44 @@ fn gets_through(flags: &[&str]) -> (HubTest, Server) {
     (test, server)
 }
 
-macro_rules! gets_through {
+macro_rules! assert_download_succeeds {
     ($($name:ident: $($flag:literal)*;)*) => {
         $(
             #[test]
             fn $name() {
-                gets_through(&[$($flag),*]);
+                assert_download_succeeds(&[$($flag),*]);
             }
         )*
     };
 }
 
-gets_through! {
-    a_busy_server_is_asked_again: "--rate-limit" "3" "--retry-after" "0";
-    an_error_of_the_server_is_asked_again: "--server-error" "3";
-    a_silent_server_is_asked_again: "--timeout-first" "2";
+assert_download_succeeds! {
+    rate_limited_request_is_retried: "--rate-limit" "3" "--retry-after" "0";
+    server_error_is_retried: "--server-error" "3";
+    request_without_a_response_is_retried: "--timeout-first" "2";
     a_cut_connection_is_resumed: "--cut" "2";
-    a_connection_that_breaks_off_each_time_gets_through: "--cut-each" "--cut-at" "60000";
-    a_server_without_ranges_begins_anew: "--cut" "2" "--ignore-range";
+    download_continues_after_repeated_disconnections: "--cut-each" "--cut-at" "60000";
+    cut_download_without_range_support_restarts: "--cut" "2" "--ignore-range";
     a_body_without_length_is_read: "--no-length";
     a_cut_body_without_length_is_resumed: "--no-length" "--cut" "1";
-    a_short_body_is_completed: "--short" "2";
-    a_changed_byte_is_downloaded_again: "--wrong-bytes" "2";
-    a_list_in_pages_is_read_to_its_end: "--page" "2";
-    links_of_a_mirror_to_the_hub_itself_are_followed_at_the_mirror: "--page" "2" "--link-host" "127.0.0.1:9";
-    a_signed_address_that_ended_is_asked_for_again: "--cut-each" "--cut-at" "60000" "--expire-after" "1";
-    a_slow_server_is_waited_for: "--delay" "50" "--rate" "400000";
+    short_body_is_completed_by_further_requests: "--short" "2";
+    content_with_a_changed_byte_is_downloaded_once_more: "--wrong-bytes" "2";
+    all_pages_of_a_file_list_are_read: "--page" "2";
+    hub_links_of_a_mirror_are_requested_from_the_mirror: "--page" "2" "--link-host" "127.0.0.1:9";
+    expired_signed_address_is_renewed: "--cut-each" "--cut-at" "60000" "--expire-after" "1";
+    slow_server_does_not_time_out: "--delay" "50" "--rate" "400000";
 }
 
 #[test]
-fn a_cut_connection_goes_on_where_it_broke_off() {
-    let (_world, server) = gets_through(&["--cut", "1", "--cut-at", "100000"]);
+fn cut_download_requests_the_remaining_range() {
+    let (_world, server) = assert_download_succeeds(&["--cut", "1", "--cut-at", "100000"]);
     let ranges: Vec<String> =
         server.requests().iter().filter_map(|one| Some(one["range"].as_str()?.to_owned())).collect();
     assert_eq!(ranges.last().map(String::as_str), Some("bytes=100000-"), "{ranges:?}");
 }
 
 #[test]
-fn a_renamed_data_set_is_found() {
+fn renamed_hub_data_set_is_followed() {
     let test = HubTest::new();
     let server = test.serve(&["--moved", "old/name=o/n"]);
     test.pack(&server.address, "hf://datasets/old/name", "out").ends(0);
@@ -67,27 +67,27 @@ fn fails(flags: &[&str], text: &str) {
 }
 
 #[test]
-fn a_server_that_never_recovers_is_given_up() {
+fn permanent_server_error_fails_after_five_tries() {
     fails(&["--server-error", "0"], "the server answers 503, after 5 tries");
 }
 
 #[test]
-fn a_long_pause_is_not_waited_for() {
+fn retry_after_of_an_hour_fails_immediately() {
     fails(&["--rate-limit", "0", "--retry-after", "3600"], "asks for a pause of 3600 seconds");
 }
 
 #[test]
-fn content_that_is_always_wrong_is_refused() {
+fn content_with_wrong_checksum_is_refused() {
     fails(&["--wrong-bytes", "0"], "does not have the checksum");
 }
 
 #[test]
-fn a_file_that_changes_during_the_download_is_not_mixed() {
+fn file_changed_during_download_fails_its_checksum() {
     fails(&["--etag-changes", "--cut", "1"], "does not have the checksum");
 }
 
 #[test]
-fn a_hub_that_cannot_be_reached_is_named() {
+fn unreachable_hub_is_reported_with_its_address() {
     let test = HubTest::new();
     test.pack("http://127.0.0.1:9", "hf://datasets/o/n", "out").ends(3).complains("127.0.0.1:9 refuses the connection");
     test.pack("ftp://x", "hf://datasets/o/n", "out").ends(2).complains("HF_ENDPOINT");
@@ -130,7 +130,7 @@ fn a_download_that_is_killed_is_resumed() {
 }
 
 #[test]
-fn a_full_disk_names_the_cache_and_the_next_run_resumes() {
+fn full_disk_names_the_cache_folder_and_the_download_is_resumed() {
     let test = HubTest::new();
     let server = test.serve(&[]);
     let words = pack_words("hf://datasets/o/n", "out");

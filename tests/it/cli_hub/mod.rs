@@ -159,7 +159,7 @@ fn pack_words(input: &str, output: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_data_set_is_packed_like_its_local_copy_and_called_by_its_address() {
+fn hub_data_set_is_packed_like_a_local_copy_and_named_by_address() {
     let test = HubTest::new();
     let server = test.serve(&["--leak-check"]);
     let ran = test.pack(&server.address, "hf://datasets/o/n", "out").ends(0).says("pack hf://datasets/o/n --format");
@@ -181,7 +181,7 @@ fn a_data_set_is_packed_like_its_local_copy_and_called_by_its_address() {
 }
 
 #[test]
-fn a_part_of_a_data_set_is_a_folder_a_file_or_what_a_pattern_fits() {
+fn address_selects_a_folder_a_file_or_glob_matches() {
     let test = HubTest::new();
     let server = test.serve(&[]);
     test.pack(&server.address, "hf://datasets/o/n@main/data", "folder").ends(0);
@@ -200,7 +200,7 @@ fn a_part_of_a_data_set_is_a_folder_a_file_or_what_a_pattern_fits() {
 }
 
 #[test]
-fn bad_lines_are_problems_of_a_file_of_the_data_set() {
+fn bad_lines_of_a_hub_file_are_reported_with_its_address() {
     let test = HubTest::new();
     test.put("o/n/data/bad.jsonl", b"{\"text\": \"good\"}\n{\"text\": \n");
     let server = test.serve(&[]);

@@ -86,7 +86,7 @@ impl Drop for Proxy {
 }
 
 #[test]
-fn certificates_that_the_environment_names_are_trusted() {
+fn certificates_given_by_environment_variables_are_trusted() {
     let test = HubTest::new().set("HF_TOKEN", SECRET);
     let (server, certificate) = test.serve_tls();
     let ran = test.pack_with(&server, &[], "refused").ends(3).complains("its certificate is not trusted");
@@ -138,7 +138,7 @@ fn https_goes_through_the_proxy_unless_no_proxy_names_the_host() {
 }
 
 #[test]
-fn an_unreachable_proxy_is_named_by_its_variable_without_its_password() {
+fn unreachable_proxy_is_reported_without_its_password() {
     let test = HubTest::new();
     let (server, certificate) = test.serve_tls();
     let address = format!("http://user:{SECRET}@127.0.0.1:9");

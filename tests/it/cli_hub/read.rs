@@ -50,7 +50,7 @@ pub(super) fn result(ran: &RunOutput, place: &str) -> serde_json::Value {
 }
 
 #[test]
-fn a_data_set_is_read_like_its_local_copy_and_called_by_its_address() {
+fn hub_data_set_is_read_like_a_local_copy_and_named_by_address() {
     let test = hub_test();
     let server = test.serve(&["--leak-check"]);
     let prepare = regex::Regex::new(r#""gristmill prepare PLACE[^"]*""#).unwrap();
@@ -87,7 +87,7 @@ fn a_data_set_is_read_like_its_local_copy_and_called_by_its_address() {
 }
 
 #[test]
-fn what_the_cache_has_is_read_there() {
+fn cached_data_set_is_read_without_requests() {
     let test = hub_test();
     let server = test.serve(&[]);
     download(&test, &server);
@@ -98,7 +98,7 @@ fn what_the_cache_has_is_read_there() {
 }
 
 #[test]
-fn a_data_set_is_copied_by_its_address() {
+fn cp_copies_hub_data_sets_files_and_ranges() {
     let test = hub_test();
     let server = test.serve(&["--leak-check", "--page", "2"]);
     let copy = |words: &[&str]| read(&test, &server, &[&["cp"], words].concat());
@@ -160,7 +160,7 @@ fn without_a_network_the_cache_is_read() {
 }
 
 #[test]
-fn faults_of_the_server_are_survived() {
+fn transient_server_faults_do_not_fail_reads() {
     for flags in [
         &["--cut", "2"][..],
         &["--cut-each", "--cut-at", "60000", "--expire-after", "1"],
@@ -181,7 +181,7 @@ fn faults_of_the_server_are_survived() {
 }
 
 #[test]
-fn faults_that_no_further_try_helps_are_reported() {
+fn permanent_server_faults_are_reported() {
     let test = hub_test();
     for (flags, command, text) in [
         (&["--server-error", "0"][..], "facts", "the server answers 503"),
@@ -199,7 +199,7 @@ fn faults_that_no_further_try_helps_are_reported() {
 }
 
 #[test]
-fn files_of_a_server_without_ranges_are_downloaded_before_they_are_read() {
+fn files_of_a_server_without_range_support_are_downloaded_first() {
     let test = hub_test();
     let server = test.serve(&["--ignore-range"]);
     read(&test, &server, &["verify", "hf://datasets/o/t"]).ends(0).says("No problem found");
@@ -209,7 +209,7 @@ fn files_of_a_server_without_ranges_are_downloaded_before_they_are_read() {
 }
 
 #[test]
-fn flags_of_other_data_are_refused_by_the_kind_of_the_data() {
+fn flags_of_another_data_kind_are_refused_before_any_download() {
     let test = hub_test();
     let server = test.serve(&[]);
     for words in [

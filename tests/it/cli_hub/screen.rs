@@ -60,7 +60,7 @@ fn an_address_that_cannot_be_listed_shows_the_reason() {
 }
 
 #[test]
-fn the_form_of_pack_reads_the_files_of_an_address() {
+fn pack_form_lists_files_of_a_hub_address() {
     let (test, test_home) = (super::read::hub_test(), TestHome::furnished());
     let server = test.serve(&[]);
     let mut story = start(&test_home, &server.address, &["pack", "hf://datasets/o/one"]);

@@ -38,7 +38,7 @@ fn one_of_several_splits_must_be_chosen_and_only_its_files_are_downloaded() {
 }
 
 #[test]
-fn a_subset_is_chosen_by_its_name_in_the_card() {
+fn subset_is_selected_by_its_name_in_the_card() {
     let test = hub_test();
     let server = test.serve(&[]);
     pack(&test, &server.address, "hf://datasets/o/c", &[]).ends(2).complains("en").complains("--subset");
@@ -46,7 +46,7 @@ fn a_subset_is_chosen_by_its_name_in_the_card() {
 }
 
 #[test]
-fn the_default_subset_is_read_alone_and_a_wrong_card_ends_the_run() {
+fn default_subset_is_read_by_default_and_an_invalid_card_ends_the_run() {
     let test = hub_test();
     let card = "---\nconfigs:\n- config_name: default\n  data_files: en.jsonl\n- config_name: de\n  data_files: de.jsonl\n---\n";
     test.put("o/d/README.md", card.as_bytes());
@@ -63,7 +63,7 @@ fn the_default_subset_is_read_alone_and_a_wrong_card_ends_the_run() {
 }
 
 #[test]
-fn the_drop_in_takes_the_name_of_a_data_set() {
+fn nanotron_drop_in_accepts_a_hub_data_set_name() {
     let test = hub_test();
     let server = test.serve(&[]);
     let tokenizer = super::tokenizer();

@@ -7,7 +7,7 @@ use super::*;
 const SIGNATURE: &str = "0123456789abcdef0123456789abcdef";
 
 #[test]
-fn a_file_is_read_like_its_local_copy() {
+fn web_file_is_read_like_a_local_copy() {
     let test = hub_test();
     let server = test.serve(&[]);
     let address = format!("{}/datasets/o/one/resolve/main/data/all.jsonl", server.address);
@@ -22,7 +22,7 @@ fn a_file_is_read_like_its_local_copy() {
 }
 
 #[test]
-fn a_redirected_file_is_packed_and_its_query_is_kept_nowhere() {
+fn redirected_web_file_is_packed_without_storing_its_signature() {
     let test = HubTest::new();
     let server = test.serve(&["--expire-after", "2", "--cut", "1"]);
     let address = format!("{}/datasets/o/n/resolve/main/data/large.jsonl.gz", server.address);
@@ -44,7 +44,7 @@ fn a_redirected_file_is_packed_and_its_query_is_kept_nowhere() {
 }
 
 #[test]
-fn what_web_servers_cannot_do_is_refused() {
+fn unsupported_uses_of_web_addresses_are_refused() {
     let test = HubTest::new();
     let server = test.serve(&["--ignore-range"]);
     let address = format!("{}/datasets/o/n/resolve/main/data/small.jsonl", server.address);

@@ -46,7 +46,7 @@ fn hostile_packed_files_and_indexes_are_refused_quickly() {
 }
 
 #[test]
-fn files_of_every_era_are_read_and_written_as_they_are_now() {
+fn packed_files_of_every_version_are_read_and_rewritten_in_the_current_one() {
     let sandbox = Sandbox::new();
     let tokens: [u32; 6] = [7, 300, 0, 5, 9, 0];
     let index = |base: u8, size: u8| {
@@ -118,7 +118,7 @@ fn refuses_path_through_missing_folder() {
 }
 
 #[test]
-fn an_index_of_which_no_line_is_left_is_written_and_reported() {
+fn raw_index_without_valid_lines_is_written_with_a_problem() {
     let sandbox = Sandbox::new();
     sandbox.write("bad.jsonl", "not json\n{]\n");
     sandbox.say("index bad.jsonl --format modalities").ends(1).complains("--skip-bad-lines");

@@ -3,7 +3,7 @@
 use super::{case, expected, golden, replayed};
 
 #[test]
-fn instruction_data_is_prepared_as_there() {
+fn prepared_instruction_data_equal_those_of_modalities() {
     for (name, folder) in [
         ("instruction_tuning", "chat_b8419ad"),
         ("instruction_tuning_references", "chat_b8419ad"),
@@ -36,7 +36,7 @@ fn is_prepared_as_there(case_name: &str, folder: &str) {
 }
 
 #[test]
-fn conversations_that_cannot_be_used_are_left_out_or_end_the_run() {
+fn invalid_conversations_are_skipped_or_end_the_run() {
     let sandbox = case("instruction_tuning");
     let good = sandbox.text("input/chat.jsonl");
     let bad = "{\"id\": 1}\nnot json\n{\"conversations\": [{\"from\": \"stranger\", \"value\": \"x\"}]}\n";

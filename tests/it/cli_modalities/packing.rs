@@ -14,7 +14,7 @@ fn packs_as_there(name: &str, more: &str) -> Sandbox {
 }
 
 #[test]
-fn packed_files_are_those_of_the_other_program() {
+fn packed_files_equal_those_of_modalities() {
     for name in [
         "pack_1_byte",
         "pack_4_byte",
@@ -35,7 +35,7 @@ fn packed_files_are_those_of_the_other_program() {
 }
 
 #[test]
-fn special_tokens_of_the_plan_are_the_same_as_those_of_a_configuration() {
+fn special_token_flags_pack_the_same_bytes_as_a_configuration() {
     let sandbox = case("pack_special_tokens_list");
     let flags =
         "--eod-token <|endoftext|> --special-token ^ --special-token $ --special-token \u{b0} --special-token er \
@@ -55,7 +55,7 @@ fn special_tokens_of_the_plan_are_the_same_as_those_of_a_configuration() {
 }
 
 #[test]
-fn an_unknown_end_token_is_refused_unless_the_original_is_asked_for() {
+fn unknown_end_token_is_refused_without_compat() {
     let sandbox = case("pack_eod_unknown");
     let theirs = expected("pack_eod_unknown", "data.pbin");
     let command = "pack --config input/pack.yaml --output out.pbin";
@@ -72,7 +72,7 @@ fn an_unknown_end_token_is_refused_unless_the_original_is_asked_for() {
 }
 
 #[test]
-fn a_special_tokens_key_has_the_kind_of_value_that_the_original_takes() {
+fn invalid_special_token_values_of_a_configuration_are_refused() {
     let sandbox = case("pack_special_tokens_list");
     let yaml = sandbox.text("input/pack.yaml");
     for (from, to, names) in [
@@ -88,7 +88,7 @@ fn a_special_tokens_key_has_the_kind_of_value_that_the_original_takes() {
 }
 
 #[test]
-fn documents_that_are_lost_there_are_lost_only_when_asked_for() {
+fn documents_that_modalities_drops_are_kept_without_compat() {
     for name in ["pack_quirk_missing_field", "pack_quirk_empty_text"] {
         let theirs = expected(name, "data.pbin");
         let sandbox = packs_as_there(name, "--compat");
@@ -102,7 +102,7 @@ fn documents_that_are_lost_there_are_lost_only_when_asked_for() {
 }
 
 #[test]
-fn text_after_an_older_index_is_reported() {
+fn text_after_the_end_of_a_raw_index_is_reported() {
     let sandbox = case("pack_bpe");
     sandbox.write("expected/data.idx", expected("pack_bpe", "data.idx"));
     let whole = sandbox.text("input/data.jsonl");
@@ -123,7 +123,7 @@ fn text_after_an_older_index_is_reported() {
 }
 
 #[test]
-fn indexes_fail_where_they_fail_there() {
+fn raw_index_fails_for_the_same_files_as_modalities() {
     for name in ["idx_fail_control_char", "idx_fail_empty_file", "idx_fail_empty_line"] {
         let sandbox = case(name);
         for (ran, code) in replay(&sandbox, name, "create_raw_index", "") {
@@ -142,7 +142,7 @@ fn indexes_fail_where_they_fail_there() {
 }
 
 #[test]
-fn configurations_that_cannot_be_are_refused() {
+fn invalid_modalities_configurations_are_refused() {
     let sandbox = case("pack_bpe");
     let yaml = sandbox.text("input/pack.yaml");
     let command = "modalities data pack_encoded_data";

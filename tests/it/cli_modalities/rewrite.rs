@@ -8,7 +8,7 @@ fn is_back_to_back(index: &[(u64, u64)]) -> bool {
 }
 
 #[test]
-fn shuffles_and_chunks_are_those_of_the_other_program() {
+fn shuffles_and_chunks_equal_those_of_modalities() {
     let sandbox = case("shuffle_tokenized");
     replayed(&sandbox, "shuffle_tokenized", "shuffle_tokenized_data", "");
     assert_eq!(sandbox.read("expected/shuffled.pbin"), expected("shuffle_tokenized", "shuffled.pbin"));
@@ -26,7 +26,7 @@ fn shuffles_and_chunks_are_those_of_the_other_program() {
 }
 
 #[test]
-fn a_last_line_without_end_is_glued_only_when_asked_for() {
+fn last_line_without_newline_is_kept_separate_without_compat() {
     let sandbox = case("shuffle_jsonl");
     replayed(&sandbox, "shuffle_jsonl", "shuffle_jsonl_data", "--compat");
     let theirs = expected("shuffle_jsonl", "shuffled.jsonl");
@@ -45,7 +45,7 @@ fn a_last_line_without_end_is_glued_only_when_asked_for() {
 }
 
 #[test]
-fn merging_is_right_and_with_compat_as_wrong_as_there() {
+fn merge_writes_contiguous_documents_and_compat_the_reference_bytes() {
     let sandbox = case("merge");
     replayed(&sandbox, "merge", "merge_packed_data", "");
     let (ours, theirs) = (sandbox.read("expected/merged.pbin"), expected("merge", "merged.pbin"));
@@ -64,7 +64,7 @@ fn merging_is_right_and_with_compat_as_wrong_as_there() {
 }
 
 #[test]
-fn repair_makes_of_a_wrongly_merged_file_what_a_right_merge_makes() {
+fn repair_turns_a_compat_merge_into_a_correct_merge() {
     let sandbox = case("merge");
     sandbox.say("modalities merge input/p0.pbin input/p1.pbin input/p2.pbin -o right.pbin").ends(0);
     sandbox.say("modalities merge input/p0.pbin input/p1.pbin input/p2.pbin -o wrong.pbin --compat").ends(0);
@@ -89,7 +89,7 @@ fn repair_makes_of_a_wrongly_merged_file_what_a_right_merge_makes() {
 }
 
 #[test]
-fn parts_smaller_than_a_header_were_placed_before_the_first_token_and_are_repaired() {
+fn compat_merge_of_parts_smaller_than_the_header_is_repaired() {
     let sandbox = Sandbox::new();
     let packed = |tokens: &[u16], index: &[u8]| {
         let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
@@ -116,7 +116,7 @@ fn parts_smaller_than_a_header_were_placed_before_the_first_token_and_are_repair
 }
 
 #[test]
-fn a_filter_that_leaves_nothing_writes_the_file_of_the_original() {
+fn filter_without_matches_writes_the_same_empty_file_as_modalities() {
     let sandbox = case("filter_nothing_left");
     replayed(&sandbox, "filter_nothing_left", "input/p0.pbin", "");
     for file in ["some.pbin", "none.pbin"] {
@@ -128,7 +128,7 @@ fn a_filter_that_leaves_nothing_writes_the_file_of_the_original() {
 }
 
 #[test]
-fn filtering_keeps_what_is_asked_for() {
+fn filter_keeps_the_selected_documents() {
     let sandbox = case("merge");
     let documents = index_of(&sandbox.read("input/p0.pbin"));
     sandbox.say("modalities filter input/p0.pbin -o some.pbin --documents 0,2-3").ends(0).says("3 documents");
@@ -147,7 +147,7 @@ fn filtering_keeps_what_is_asked_for() {
 }
 
 #[test]
-fn outputs_that_are_there_follow_the_policy() {
+fn existing_outputs_follow_the_file_existence_policy() {
     let sandbox = case("shuffle_jsonl");
     let command = "modalities data shuffle_jsonl_data --input_data_path input/data.jsonl --output_data_path o.jsonl";
     sandbox.write("o.jsonl", "old\n");
@@ -166,7 +166,7 @@ fn outputs_that_are_there_follow_the_policy() {
 }
 
 #[test]
-fn what_cannot_be_joined_is_refused() {
+fn invalid_chunk_inputs_are_refused() {
     let sandbox = case("chunk_jsonl");
     sandbox.say("modalities chunk input/a.jsonl -o c.jsonl --part 3/3").ends(2).complains("counted from 0");
     sandbox.say("modalities chunk input/a.jsonl -o c.pbin --part 0/3").ends(2).complains(".pbin");

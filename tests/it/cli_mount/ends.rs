@@ -15,22 +15,22 @@ fn ends_by(signal: Signal, code: i32) {
 }
 
 #[test]
-fn sigint_is_130() {
+fn sigint_ends_a_mount_with_exit_code_130() {
     ends_by(Signal::INT, 130);
 }
 
 #[test]
-fn sigterm_is_143() {
+fn sigterm_ends_a_mount_with_exit_code_143() {
     ends_by(Signal::TERM, 143);
 }
 
 #[test]
-fn sighup_is_129() {
+fn sighup_ends_a_mount_with_exit_code_129() {
     ends_by(Signal::HUP, 129);
 }
 
 #[test]
-fn a_signal_ends_the_drop_in_well() {
+fn sigint_ends_energon_mount_with_exit_code_0() {
     let Some(sandbox) = prepared() else { return };
     let mount = Mount::say(&sandbox, "energon mount data far/away/mnt -s", "far/away/mnt");
     assert_eq!(mount.line, "Mounting data at far/away/mnt...\nMount is ready to go.\n");
@@ -51,7 +51,7 @@ fn a_killed_process_leaves_no_mount() {
 }
 
 #[test]
-fn files_in_use_can_be_read_to_their_end() {
+fn open_files_can_be_read_after_a_signal() {
     let Some(sandbox) = prepared() else { return };
     let mut mount = Mount::say(&sandbox, "mount data mnt", "mnt");
     let mut file = std::fs::File::open(mount.at.join("a/1.txt")).unwrap();
@@ -68,7 +68,7 @@ fn files_in_use_can_be_read_to_their_end() {
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once() {
+fn second_signal_ends_a_busy_mount_immediately() {
     let Some(sandbox) = prepared() else { return };
     let mut mount = Mount::say(&sandbox, "mount data mnt", "mnt");
     let file = std::fs::File::open(mount.at.join("b.txt")).unwrap();
@@ -81,7 +81,7 @@ fn a_second_signal_ends_it_at_once() {
 }
 
 #[test]
-fn in_the_background_it_is_there_when_the_command_returns() {
+fn detached_mount_is_ready_when_the_command_returns() {
     let Some(sandbox) = prepared() else { return };
     for line in ["mount data mnt --detach", "energon mount -d data mnt"] {
         std::fs::create_dir_all(sandbox.path("mnt")).unwrap();
@@ -101,7 +101,7 @@ fn in_the_background_it_is_there_when_the_command_returns() {
 }
 
 #[test]
-fn a_process_in_a_folder_of_the_mount_keeps_it_until_it_leaves() {
+fn mount_in_use_as_working_folder_ends_after_its_user() {
     let Some(sandbox) = prepared() else { return };
     for signal in [Signal::TERM, Signal::KILL] {
         let mut mount = Mount::say(&sandbox, "mount data mnt", "mnt");
@@ -122,7 +122,7 @@ fn a_process_in_a_folder_of_the_mount_keeps_it_until_it_leaves() {
 }
 
 #[test]
-fn a_later_mount_at_the_same_folder_is_left_alone() {
+fn later_mount_at_the_same_folder_is_not_unmounted() {
     let Some(sandbox) = prepared() else { return };
     let first = Mount::say(&sandbox, "mount data mnt", "mnt");
     let file = std::fs::File::open(first.at.join("b.txt")).unwrap();
@@ -142,7 +142,7 @@ fn a_later_mount_at_the_same_folder_is_left_alone() {
 }
 
 #[test]
-fn a_killed_process_reports_a_mount_that_another_one_is_over() {
+fn killed_mount_reports_another_mount_over_it() {
     let Some(sandbox) = prepared() else { return };
     std::fs::create_dir(sandbox.path("mnt")).unwrap();
     let mut first = Mount::say(&sandbox, "mount data mnt", "mnt");
@@ -160,7 +160,7 @@ fn a_killed_process_reports_a_mount_that_another_one_is_over() {
 }
 
 #[test]
-fn signals_are_for_the_command_of_a_private_mount() {
+fn signals_are_passed_to_the_command_of_a_private_mount() {
     let Some(sandbox) = prepared() else { return };
     std::fs::create_dir(sandbox.path("mnt")).unwrap();
     for (signal, code) in [(Signal::INT, 8), (Signal::TERM, 9)] {
@@ -183,7 +183,7 @@ fn signals_are_for_the_command_of_a_private_mount() {
 }
 
 #[test]
-fn signals_are_for_a_command_that_unmounts_and_then_for_what_it_leaves() {
+fn signals_reach_an_unmounting_command_and_end_a_busy_private_mount() {
     let Some(sandbox) = prepared() else { return };
     std::fs::create_dir(sandbox.path("mnt")).unwrap();
     let unmounts = "trap 'exit 9' TERM; umount mnt; echo ready; while read -r line; do :; done; exit 1";
@@ -209,7 +209,7 @@ fn signals_are_for_a_command_that_unmounts_and_then_for_what_it_leaves() {
 }
 
 #[test]
-fn a_private_mount_is_there_for_one_command() {
+fn private_mount_exists_only_for_its_command() {
     let Some(sandbox) = prepared() else { return };
     std::fs::create_dir(sandbox.path("mnt")).unwrap();
     let ran = sandbox.say("mount data mnt --shell -- cat mnt/a/1.txt mnt/b.txt").ends(0);

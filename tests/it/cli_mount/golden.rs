@@ -97,12 +97,12 @@ fn check(name: &str) {
 }
 
 #[test]
-fn the_flat_layout_of_the_drop_in() {
+fn flat_layout_equals_that_of_energon_mount() {
     check("dropin_flat");
 }
 
 #[test]
-fn the_folders_of_the_drop_in() {
+fn folders_layout_equals_that_of_energon_mount() {
     check("dropin_folders");
 }
 

@@ -12,7 +12,7 @@ fn names(mount: &Mount) -> BTreeSet<String> {
 }
 
 #[test]
-fn rows_that_are_not_shown_are_problems() {
+fn unreadable_rows_of_a_mount_are_problems() {
     let Some(sandbox) = sandbox() else { return };
     sandbox.write("rows/a.csv", "text,n\none,1\ntwo,2,3\nthree,3\n");
     sandbox.write("rows/b.csv", b"text,n\n\xff,1\nfive,5\n");
@@ -34,7 +34,7 @@ fn rows_that_are_not_shown_are_problems() {
 }
 
 #[test]
-fn damage_in_shards_that_are_scanned_is_a_problem() {
+fn damage_found_by_the_scan_of_a_mount_is_a_problem() {
     let Some(sandbox) = sandbox() else { return };
     sandbox.tar("raw/0.tar", ["a", "b", "c"]);
     sandbox.tar("raw/1.tar", ["d"]);
@@ -53,7 +53,7 @@ fn damage_in_shards_that_are_scanned_is_a_problem() {
 }
 
 #[test]
-fn excluded_samples_are_in_no_split_and_in_a_folder_of_their_own() {
+fn excluded_samples_are_mounted_only_in_the_excluded_folder() {
     let Some(sandbox) = prepared() else { return };
     sandbox.say("splits exclude data 0.tar/a/1 1.tar").ends(0);
     for (layout, shown) in [("tree", "a/2.txt"), ("flat", "a%2F2.txt"), ("folders", "a%2F2/txt")] {

@@ -47,7 +47,7 @@ fn data_that_cannot_be_mounted_is_refused() {
 }
 
 #[test]
-fn what_holds_nothing_is_refused_and_a_dry_run_mounts_nothing() {
+fn empty_data_are_refused_and_dry_run_mounts_nothing() {
     let Some(sandbox) = super::prepared() else { return };
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.say("mount empty mnt").ends(1).complains("nothing to show");
@@ -58,7 +58,7 @@ fn what_holds_nothing_is_refused_and_a_dry_run_mounts_nothing() {
 }
 
 #[test]
-fn another_device_in_the_place_of_fuse_is_reported_with_the_way_out() {
+fn wrong_fuse_device_is_reported_with_a_hint() {
     let Some(sandbox) = prepared() else { return };
     let inner = sandbox.command(["mount", "data", "mnt"]);
     let script = "mount --bind /dev/null /dev/fuse && exec \"$0\" \"$@\"";

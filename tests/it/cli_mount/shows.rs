@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 #[test]
-fn nothing_can_be_written() {
+fn mount_refuses_all_writes() {
     let Some(sandbox) = prepared() else { return };
     let mount = Mount::say(&sandbox, "mount data mnt", "mnt");
     let (file, folder) = (mount.at.join("b.txt"), mount.at.join("a"));
@@ -33,7 +33,7 @@ fn nothing_can_be_written() {
 }
 
 #[test]
-fn attributes_are_those_of_the_shard() {
+fn mounted_files_have_attributes_of_their_shard() {
     let Some(sandbox) = prepared() else { return };
     let shard = sandbox.path("data/0.tar").metadata().unwrap();
     let mount = Mount::say(&sandbox, "mount data mnt", "mnt");
@@ -58,7 +58,7 @@ fn attributes_are_those_of_the_shard() {
 }
 
 #[test]
-fn a_shard_that_changes_is_an_error_and_never_other_bytes() {
+fn changed_shard_gives_read_errors_and_never_wrong_bytes() {
     let Some(sandbox) = prepared() else { return };
     let mount = Mount::say(&sandbox, "mount data mnt", "mnt");
     // This also records the state of both shards, if that has not happened yet.
@@ -80,7 +80,7 @@ fn log(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn files_of_all_kinds_that_change_are_errors_and_never_other_bytes() {
+fn changed_files_of_every_kind_give_read_errors_and_never_wrong_bytes() {
     let Some(sandbox) = sandbox() else { return };
     let tokens = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/nanosets/02_modern_noshuffle/expected");
     copy_tree(&tokens, &sandbox.path("tokens"));
@@ -112,7 +112,7 @@ fn files_of_all_kinds_that_change_are_errors_and_never_other_bytes() {
 }
 
 #[test]
-fn shards_that_are_replaced_or_removed_are_errors() {
+fn replaced_or_removed_shards_give_read_errors() {
     let Some(sandbox) = prepared() else { return };
     let mount = Mount::say(&sandbox, "mount data mnt", "mnt");
     rustix::fs::statvfs(&mount.at).unwrap();
@@ -127,7 +127,7 @@ fn shards_that_are_replaced_or_removed_are_errors() {
 }
 
 #[test]
-fn of_a_repeated_key_the_first_sample_is_shown_with_a_mark() {
+fn first_sample_of_a_repeated_key_is_mounted_with_a_warning_file() {
     let Some(sandbox) = sandbox() else { return };
     let entry = |name: &str, content: &str| (name.to_owned(), content.as_bytes().to_vec());
     sandbox.tar_of("raw/1.tar", &[entry("d/b.txt", "second"), entry("d/b.json", "second"), entry("d/c.txt", "c")]);
@@ -163,7 +163,7 @@ fn of_a_repeated_key_the_first_sample_is_shown_with_a_mark() {
 }
 
 #[test]
-fn names_that_are_no_names_are_escaped_in_every_layout() {
+fn invalid_file_names_are_escaped_in_every_layout() {
     let Some(sandbox) = sandbox() else { return };
     let long = "é".repeat(200);
     let names = [
@@ -216,7 +216,7 @@ fn names_that_are_no_names_are_escaped_in_every_layout() {
 }
 
 #[test]
-fn names_that_are_almost_the_same_are_files_of_their_own() {
+fn similar_names_are_separate_files() {
     let Some(sandbox) = sandbox() else { return };
     let names = ["a.txt", "A.txt", "caf\u{e9}.txt", "cafe\u{301}.txt", "replaced\u{fffd}.txt"];
     let mut archive = tar::Builder::new(Vec::new());
@@ -250,7 +250,7 @@ fn names_that_are_almost_the_same_are_files_of_their_own() {
 }
 
 #[test]
-fn folders_of_many_entries_are_listed_to_their_end() {
+fn large_folders_of_a_mount_are_listed_completely() {
     let Some(sandbox) = sandbox() else { return };
     let keys: Vec<String> = (0..3000).map(|n| format!("{}/{n:05}-{}", n % 2, "k".repeat(40))).collect();
     sandbox.tar("data/0.tar", &keys[..1000]);
@@ -267,7 +267,7 @@ fn folders_of_many_entries_are_listed_to_their_end() {
 }
 
 #[test]
-fn eight_readers_get_the_same_bytes() {
+fn concurrent_readers_get_the_same_bytes() {
     let Some(sandbox) = sandbox() else { return };
     let content = |n: usize| (0..n * 1000).map(|i| (i * n) as u8).collect::<Vec<u8>>();
     let entries: Vec<(String, Vec<u8>)> = (0..200).map(|n| (format!("{n:03}.bin"), content(n))).collect();
@@ -289,7 +289,7 @@ fn eight_readers_get_the_same_bytes() {
 }
 
 #[test]
-fn splits_are_read_again_on_a_signal() {
+fn sigusr1_reloads_the_splits_of_a_mount() {
     let Some(sandbox) = prepared() else { return };
     let mut mount = Mount::say(&sandbox, "mount data mnt --split train", "mnt");
     let (file, folder) = (mount.at.join("b.txt"), mount.at.join("a"));
@@ -375,7 +375,7 @@ fn rows_of_tables_and_packed_lines_are_numbered_files() {
 }
 
 #[test]
-fn folders_of_media_are_as_they_are_without_hidden_names() {
+fn media_folders_are_mounted_without_hidden_names() {
     let Some(sandbox) = sandbox() else { return };
     let names = ["a.jpg", "a.txt", "b/README", "b/c.tar.gz", "b/d/e.wav", "x."];
     for name in names.into_iter().chain([".hidden/f.txt", "b/.g.txt"]) {

@@ -43,7 +43,7 @@ fn arrays(mount: &Mount) -> (String, Vec<Vec<u8>>) {
 }
 
 #[test]
-fn documents_of_all_formats_are_arrays() {
+fn packed_documents_of_every_format_are_mounted_as_arrays() {
     let Some(sandbox) = sandbox() else { return };
     let read = |name: &str| fs::read(golden(name)).unwrap();
     let ds = |number: u32| read(&format!("nanosets/02_modern_noshuffle/expected/0000{number}_unshuffled.ds"));
@@ -74,7 +74,7 @@ fn documents_of_all_formats_are_arrays() {
 }
 
 #[test]
-fn documents_are_in_folders_of_ten_thousand() {
+fn packed_documents_are_mounted_in_folders_of_ten_thousand() {
     let Some(sandbox) = sandbox() else { return };
     let (documents, tokens) = (10_003_u64, 2);
     fs::create_dir(sandbox.path("set")).unwrap();
@@ -113,7 +113,7 @@ fn samples_of_compressed_shards_and_of_unknown_types_are_arrays() {
 }
 
 #[test]
-fn decoded_documents_are_texts_whose_size_is_known_afterwards() {
+fn decoded_documents_are_mounted_as_texts() {
     let Some(sandbox) = sandbox() else { return };
     copy_tree(&golden("nanosets/02_modern_noshuffle/expected"), &sandbox.path("set"));
     sandbox.say("mount set mnt --decode").ends(2).complains("bpe1k.json").complains("--tokenizer FILE");
@@ -140,7 +140,7 @@ fn decoded_documents_are_texts_whose_size_is_known_afterwards() {
 }
 
 #[test]
-fn numbers_are_decoded_with_spaces_between_them() {
+fn numbers_tokenizer_decodes_ids_separated_by_spaces() {
     let Some(sandbox) = sandbox() else { return };
     copy_tree(&golden("megatron/m01_basic/expected"), &sandbox.path("pair"));
     let mount = Mount::say(&sandbox, "mount pair mnt --layout flat --decode --tokenizer numbers:65536", "mnt");
@@ -151,7 +151,7 @@ fn numbers_are_decoded_with_spaces_between_them() {
 }
 
 #[test]
-fn an_index_that_changes_is_an_error() {
+fn changed_index_gives_read_errors() {
     let Some(sandbox) = sandbox() else { return };
     copy_tree(&golden("megatron/m01_basic/expected"), &sandbox.path("pair"));
     let mount = Mount::say(&sandbox, "mount pair mnt --layout flat", "mnt");

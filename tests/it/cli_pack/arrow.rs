@@ -20,7 +20,7 @@ fn case(name: &str) -> Case {
 }
 
 #[test]
-fn documents_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory() {
+fn packed_arrow_documents_equal_the_reference_for_all_threads_and_memory() {
     // The reference program distributes blocks of rows to two tasks.
     let expected = ["00000_unshuffled.ds", "00001_unshuffled.ds"]
         .map(|name| std::fs::read(golden("arrow/p15_arrow_files/expected").join(name)).unwrap());
@@ -32,7 +32,7 @@ fn documents_are_those_of_the_reference_program_for_all_threads_and_sizes_of_mem
 }
 
 #[test]
-fn a_stream_without_its_end_is_packed_with_a_problem() {
+fn arrow_stream_without_end_mark_is_packed_with_a_problem() {
     let case = case("p15_arrow_files");
     let stream = case.sandbox.path("case/input/train-0.arrow");
     let bytes = std::fs::read(&stream).unwrap();
@@ -43,7 +43,7 @@ fn a_stream_without_its_end_is_packed_with_a_problem() {
 }
 
 #[test]
-fn a_file_without_its_footer_ends_the_run() {
+fn arrow_file_without_footer_ends_the_run() {
     let case = case("p15_arrow_files");
     let file = case.sandbox.path("case/input/train-1.arrow");
     let bytes = std::fs::read(&file).unwrap();
@@ -54,7 +54,7 @@ fn a_file_without_its_footer_ends_the_run() {
 }
 
 #[test]
-fn rows_that_cannot_be_used_are_named_by_their_record_batch() {
+fn unusable_arrow_rows_are_named_with_their_record_batch() {
     let case = case("p15_arrow_files");
     let result = case.run(&[pack("input", "out"), vec!["--text-key", "absent"]].concat()).ends(2);
     assert!(result.err.contains("name one of its columns of text with --text-key: id, text"), "{}", result.err);

@@ -1,6 +1,6 @@
 //! Bad input of each kind: losses are counted and reported, and never affect neighbouring documents.
 
-use super::{bpe, golden_path, jsonl, own_left_out, texts, END};
+use super::{bpe, golden_path, jsonl, texts, without_own_folders, END};
 use crate::cli_support::{zip, RunOutput, Sandbox};
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ fn documents(result: &Value) -> Vec<u64> {
 }
 
 #[test]
-fn a_text_that_the_tokenizer_refuses_is_left_out_alone_wherever_it_is() {
+fn text_that_the_tokenizer_refuses_loses_only_its_document() {
     let sandbox = Sandbox::new();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/tokenizers/gpt2.json");
     let mut file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
@@ -44,7 +44,7 @@ fn a_text_that_the_tokenizer_refuses_is_left_out_alone_wherever_it_is() {
 }
 
 #[test]
-fn one_bad_line_between_good_ones_costs_itself_alone() {
+fn bad_line_loses_only_its_own_document() {
     // The defect, the line, and the number of documents that Modalities, Nanosets and Forager lose.
     let cases: [(&str, Vec<u8>, [u64; 3]); 13] = [
         ("no text", b"{\"other\": 1}".to_vec(), [1, 1, 1]),
@@ -85,13 +85,13 @@ fn one_bad_line_between_good_ones_costs_itself_alone() {
         alone.write("data/a.jsonl", jsonl(["before", "after"]));
         pack(&alone, "").ends(0);
         if lost == [1, 1, 1] {
-            assert_eq!(own_left_out(&sandbox.path("o")), own_left_out(&alone.path("o")), "{name}");
+            assert_eq!(without_own_folders(&sandbox.path("o")), without_own_folders(&alone.path("o")), "{name}");
         }
     }
 }
 
 #[test]
-fn escaped_zeros_and_pairs_of_surrogates_are_text() {
+fn escaped_nul_and_surrogate_pairs_are_text() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", b"{\"text\": \"a\\u0000b\"}\n{\"text\": \"\\ud83d\\ude80\"}\n");
     let result = pack(&sandbox, "").ends(0).json("ok");
@@ -99,11 +99,11 @@ fn escaped_zeros_and_pairs_of_surrogates_are_text() {
     let plain = Sandbox::new();
     plain.write("data/a.jsonl", "{\"text\": \"a\\u0000b\"}\n{\"text\": \"🚀\"}\n".as_bytes());
     pack(&plain, "").ends(0);
-    assert_eq!(own_left_out(&sandbox.path("o")), own_left_out(&plain.path("o")));
+    assert_eq!(without_own_folders(&sandbox.path("o")), without_own_folders(&plain.path("o")));
 }
 
 #[test]
-fn files_without_a_document() {
+fn empty_files_are_skipped_and_files_without_text_key_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("data/empty.jsonl", b"");
     sandbox.write("data/good.jsonl", jsonl(["one"]));
@@ -118,7 +118,7 @@ fn files_without_a_document() {
 }
 
 #[test]
-fn tokenizers_that_cannot_be_used() {
+fn unusable_tokenizers_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl(["one"]));
     sandbox.write("broken.json", b"{\"model\": ");
@@ -149,7 +149,7 @@ fn tokenizers_that_cannot_be_used() {
 }
 
 #[test]
-fn a_packed_file_that_is_cut_short_gives_what_is_whole() {
+fn cut_gzip_input_is_packed_up_to_the_cut() {
     let sandbox = Sandbox::new();
     let texts = texts(400);
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -166,7 +166,7 @@ fn a_packed_file_that_is_cut_short_gives_what_is_whole() {
 }
 
 #[test]
-fn a_document_of_64_megabytes_and_one_that_is_longer() {
+fn longest_allowed_line_is_packed_and_a_longer_one_is_a_problem() {
     let sandbox = Sandbox::new();
     // Shorter than the maximum line in memory; a repeated token takes the least time.
     let fits = format!("{{\"text\": \"{}\"}}\n", "index ".repeat(1_500_000));
@@ -185,7 +185,7 @@ fn a_document_of_64_megabytes_and_one_that_is_longer() {
 }
 
 #[test]
-fn outputs_are_never_inputs() {
+fn pack_output_is_never_read_as_input() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl(["one"]));
     let base = format!("pack data --tokenizer {} --eos-token {END}", bpe());
@@ -209,7 +209,7 @@ fn outputs_are_never_inputs() {
 }
 
 #[test]
-fn nothing_that_is_read_is_written_over() {
+fn inputs_are_never_overwritten_by_the_output() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", jsonl(["one", "two"]));
     sandbox.write("tok.json", std::fs::read(bpe()).unwrap());
@@ -223,7 +223,7 @@ fn nothing_that_is_read_is_written_over() {
 }
 
 #[test]
-fn the_lines_that_loss_masks_of_forager_need_are_named() {
+fn forager_loss_masks_name_the_required_line_format() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", jsonl(texts(3)));
     let ran = sandbox.say(&format!(
@@ -237,7 +237,7 @@ fn the_lines_that_loss_masks_of_forager_need_are_named() {
 }
 
 #[test]
-fn an_archive_of_several_files_is_a_problem_for_only_the_first_is_read() {
+fn zip_of_several_files_is_a_problem_and_its_first_file_is_packed() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl.zip", zip(&["{\"text\": \"one\"}\n", "{\"text\": \"two\"}\n"]));
     let line = format!("pack a.jsonl.zip --format nanosets --tokenizer {} --eos-token {END} --output o", bpe());

@@ -50,7 +50,7 @@ fn is_same(sandbox: &Sandbox, one: &str, other: &str) -> bool {
 }
 
 #[test]
-fn rows_are_the_documents_of_the_same_lines_in_every_format() {
+fn csv_rows_give_the_documents_of_equal_jsonl_lines() {
     let sandbox = sandbox();
     sandbox.write("a.csv", "id,words\nx1,\"one, \"\"two\"\"\nthree\"\nx2,\nx3,four\n");
     sandbox.write(
@@ -89,7 +89,7 @@ fn rows_are_the_documents_of_the_same_lines_in_every_format() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named_by_its_row_and_the_rest_is_packed() {
+fn invalid_csv_rows_are_reported_and_the_others_packed() {
     let sandbox = sandbox();
     sandbox.write("a.csv", [&b"text,n\none,1\n\xff,2\na,b,c\nnull,4\ntwo,5\n\"three,6\n"[..]].concat());
     let ran = pack(&sandbox, &["a.csv", "--output", "out"]).ends(1);
@@ -106,7 +106,7 @@ fn what_cannot_be_used_is_named_by_its_row_and_the_rest_is_packed() {
 }
 
 #[test]
-fn columns_without_text_are_refused_with_the_way_to_pack_them() {
+fn non_text_columns_are_refused_with_text_key_or_jq_hint() {
     let sandbox = sandbox();
     sandbox.write("a.csv", "name,n,is\none,001,True\ntwo,002,False\n");
     let no = pack(&sandbox, &["a.csv", "--output", "out"]).ends(2);
@@ -127,7 +127,7 @@ fn columns_without_text_are_refused_with_the_way_to_pack_them() {
 }
 
 #[test]
-fn folders_of_tables_are_read_and_tables_next_to_other_documents_are_left_out() {
+fn folders_of_csv_and_tsv_are_packed_unless_jsonl_files_exist() {
     let sandbox = sandbox();
     sandbox.write("in/a.csv", "text\none\n");
     sandbox.write("in/b.tsv.gz", gzip(b"n\ttext\n1\ttwo\n"));
@@ -148,7 +148,7 @@ fn folders_of_tables_are_read_and_tables_next_to_other_documents_are_left_out() 
 }
 
 #[test]
-fn text_is_read_where_it_is_named_and_lines_of_json_stay_documents() {
+fn named_txt_files_are_read_and_their_json_lines_are_documents() {
     let sandbox = sandbox();
     sandbox.write("in/train.txt", "one\r\n\r\ntwo");
     sandbox.write("in/test.txt", "three\n");
@@ -193,7 +193,7 @@ fn the_nanotron_command_reads_tables_by_their_splits() {
 }
 
 #[test]
-fn the_preview_estimates_rows_and_names_their_columns() {
+fn dry_run_of_csv_estimates_the_number_of_rows() {
     let sandbox = sandbox();
     let rows: String = (0..3_000).map(|n| format!("\"some words, and number {n}\",{n}\n")).collect();
     sandbox.write("a.csv", format!("text,n\n{rows}"));

@@ -28,7 +28,7 @@ fn what_is_missing_is_named_with_its_flag() {
 }
 
 #[test]
-fn a_dry_run_shows_the_size_of_each_file_by_what_its_own_text_becomes() {
+fn dry_run_estimates_file_sizes_from_the_text_of_each_file() {
     let sandbox = Sandbox::new();
     // Texts of about the same size in bytes: words that are tokens, and characters of which every byte is a token.
     sandbox.write("in/a.jsonl", jsonl(vec!["the and of the in that"; 400]));
@@ -44,7 +44,7 @@ fn a_dry_run_shows_the_size_of_each_file_by_what_its_own_text_becomes() {
 }
 
 #[test]
-fn flags_of_a_format_that_is_not_asked_for_are_refused() {
+fn flags_of_an_unselected_format_are_refused() {
     let sandbox = small();
     let base = format!("pack a.jsonl --tokenizer {} --output o --eos-token {END}", bpe());
     for (format, flags, names) in [
@@ -80,7 +80,7 @@ fn flags_of_a_format_that_is_not_asked_for_are_refused() {
 }
 
 #[test]
-fn a_limit_of_tokens_ends_each_format_and_is_said_by_the_printed_command() {
+fn limit_tokens_ends_the_output_and_is_in_the_equivalent_command() {
     let sandbox = small();
     let base = format!("pack a.jsonl --format nanosets --tokenizer {} --eos-token {END}", bpe());
     let result = sandbox.say(&format!("{base} --output o --limit-tokens 1 --json")).ends(0).json("ok");
@@ -141,7 +141,7 @@ fn the_result_counts_documents_and_tokens_for_each_format() {
 }
 
 #[test]
-fn what_one_should_know_of_the_tokenizer_is_said() {
+fn pack_reports_tokenizer_properties() {
     let sandbox = small();
     let base = "pack a.jsonl --format nanosets --output o --force-overwrite --tokenizer";
     let without = sandbox.say(&format!("{base} {}", bpe())).ends(0);
@@ -163,7 +163,7 @@ fn what_one_should_know_of_the_tokenizer_is_said() {
 }
 
 #[test]
-fn forager_alone_writes_next_to_what_it_reads() {
+fn forager_without_output_writes_next_to_its_input() {
     let sandbox = small();
     sandbox.say(&format!("pack . --format forager --variable --tokenizer {}", bpe())).ends(0);
     assert!(sandbox.has("index/sample_locations.bin") && sandbox.has("tokenized-samples/a-tokenized-samples.bin"));
@@ -180,7 +180,7 @@ fn a_configuration_of_modalities_is_read() {
 }
 
 #[test]
-fn flags_next_to_a_configuration_win_or_are_refused() {
+fn flags_override_a_modalities_configuration_or_are_refused() {
     let case = Case::new("modalities/pack_truncation");
     let run = |more: &[&str]| case.run(&[&["pack", "--config", "input/pack.yaml"], more].concat());
     // The index of the configuration is created; the flags replace the output and the length.
@@ -213,7 +213,7 @@ fn packed_by_gzip(text: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn packed_files_of_a_folder_are_not_left_out_for_forager_without_a_word() {
+fn gzip_files_that_forager_skips_are_reported() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.jsonl", jsonl(["The first document.", "The second."]));
     sandbox.write("in/b.jsonl.gz", packed_by_gzip(&jsonl(["A third one."])));
@@ -239,7 +239,7 @@ fn packed_files_of_a_folder_are_not_left_out_for_forager_without_a_word() {
 }
 
 #[test]
-fn only_documents_that_are_wanted_are_reported_and_estimated() {
+fn skip_and_limit_apply_to_estimate_and_run() {
     let sandbox = Sandbox::new();
     for name in ["a", "b"] {
         sandbox.write(&format!("in/{name}.jsonl"), jsonl(["one"; 5]));
@@ -261,7 +261,7 @@ fn only_documents_that_are_wanted_are_reported_and_estimated() {
 }
 
 #[test]
-fn a_task_without_documents_leaves_empty_files_for_those_who_wait_for_them() {
+fn task_without_documents_writes_empty_files() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.jsonl", jsonl(["one", "two"]));
     sandbox.write("in/b.jsonl", "{\"text\": \"\"}\n{\"text\": null}\n");

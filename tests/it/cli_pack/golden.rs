@@ -1,6 +1,6 @@
 //! `pack` writes the same bytes as the reference programs.
 
-use super::{bpe, golden, golden_path, own_left_out, Case, END};
+use super::{bpe, golden, golden_path, without_own_folders, Case, END};
 use crate::cli_support::Sandbox;
 use crate::support::{assert_same, copy_folder, picture};
 
@@ -16,7 +16,7 @@ fn modalities(case: &str, tokenizer: &str, flags: &[&str], code: i32) {
 }
 
 #[test]
-fn packed_files_of_every_token_size_and_tokenizer() {
+fn modalities_golden_cases_of_all_token_sizes_and_tokenizers() {
     modalities("pack_1_byte", "wl200", &[], 0);
     modalities("pack_4_byte", "wl70k", &[], 0);
     modalities("pack_bpe", "bpe1k", &[], 0);
@@ -27,12 +27,12 @@ fn packed_files_of_every_token_size_and_tokenizer() {
 }
 
 #[test]
-fn packed_files_of_a_jq_program() {
+fn modalities_golden_case_of_a_jq_program() {
     modalities("pack_jq_expression", "bpe1k", &["--jq", r#".a.t[1] + "\n" + .b"#], 0);
 }
 
 #[test]
-fn documents_that_the_reference_program_loses_with_others_are_lost_only_when_asked_for() {
+fn documents_that_modalities_loses_in_batches_are_kept_without_compat() {
     for (name, documents) in [("pack_quirk_missing_field", 15), ("pack_quirk_empty_text", 12)] {
         modalities(name, "bpe1k", &["--compat", "--batch-lines", "4"], 1);
         let case = Case::new(&format!("modalities/{name}"));
@@ -74,7 +74,7 @@ fn token_folders() {
 }
 
 #[test]
-fn nanotrons_own_command_line() {
+fn nanotron_command_line_gives_the_golden_files() {
     let case = Case::new("nanosets/01_nanotron_cli_mixed");
     let text = std::fs::read_to_string(golden("nanosets/01_nanotron_cli_mixed/case.json")).unwrap();
     let facts: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -120,13 +120,13 @@ fn forager(case: &str, tokenizer: &str, flags: &str) {
     let tokenizer = golden_path(&format!("modalities/tokenizers/{tokenizer}/tokenizer.json"));
     let line = format!("pack base --format forager --eos-token {END} --tokenizer {tokenizer} {flags}");
     sandbox.say(&line).ends(0);
-    let mut ours = own_left_out(&sandbox.path("base"));
+    let mut ours = without_own_folders(&sandbox.path("base"));
     ours.retain(|path, _| path.starts_with("index") || path.starts_with("tokenized-samples"));
     assert_same(&ours, &picture(&golden(&format!("forager/{case}/expected"))), case);
 }
 
 #[test]
-fn forager_samples() {
+fn forager_golden_cases() {
     forager("tokens_16", "bpe1k", "--sample-size 16");
     forager("tokens_bos_template", "bpe1k_bos", "--sample-size 16");
     forager("tokens_tree", "bpe1k", "--sample-size 32");
@@ -136,7 +136,7 @@ fn forager_samples() {
 }
 
 #[test]
-fn what_aborts_forager_is_one_document_less_here() {
+fn lines_that_abort_forager_lose_only_their_document() {
     for (case, kept) in [("tokens_fail_empty_line", "blank"), ("tokens_fail_missing_field", "text")] {
         let sandbox = Sandbox::new();
         copy_folder(&golden(&format!("forager/{case}/input")), &sandbox.path("base"));

@@ -84,7 +84,7 @@ fn words<'w>(more: &[&'w str]) -> Vec<&'w str> {
 }
 
 #[test]
-fn splits_and_slices_are_the_same_as_their_lines() {
+fn packed_splits_and_slices_equal_their_lines() {
     let sandbox = folder(&["train-0.jsonl", "train-1.jsonl", "val.jsonl"]);
     for (number, (split, lines)) in [
         ("train", &["train-0.jsonl 1", "train-0.jsonl 2", "train-1.jsonl 1", "train-1.jsonl 2"][..]),
@@ -118,7 +118,7 @@ fn splits_and_slices_are_the_same_as_their_lines() {
 }
 
 #[test]
-fn what_is_lost_of_a_split_or_leaks_into_another_is_a_problem() {
+fn split_with_lost_or_shared_files_is_a_problem() {
     for (names, says) in [
         (&["train.val.jsonl", "train.jsonl"][..], "it is in split train and in split validation"),
         (
@@ -172,7 +172,7 @@ fn a_saved_data_set_of_several_splits_needs_a_choice() {
 }
 
 #[test]
-fn a_broken_card_is_refused_and_files_can_be_read_without_it() {
+fn invalid_card_is_refused_and_ignored_with_glob() {
     let sandbox = folder(&["a.jsonl"]);
     sandbox.write("in/README.md", "---\nconfigs: [\n---\n");
     sandbox.run(words(&["--split", "train", "--output", "o"])).ends(1).complains("in/README.md");
@@ -180,7 +180,7 @@ fn a_broken_card_is_refused_and_files_can_be_read_without_it() {
 }
 
 #[test]
-fn what_is_lost_of_files_whose_rows_are_dealt_is_a_problem() {
+fn cut_arrow_files_are_a_problem_with_deal_and_slices() {
     let whole = std::fs::read(golden("arrow/p07_saved_to_disk").join("input/data-00000-of-00003.arrow")).unwrap();
     let bpe = golden("huggingface/tokenizers/bpe1k.json");
     for more in [&["--deal", "rows"][..], &["--deal", "blocks"], &["--split", "train[:100%]"]] {

@@ -24,7 +24,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn an_array_that_is_named_has_the_documents_of_the_same_lines() {
+fn json_array_has_the_documents_of_equal_lines() {
     let sandbox = sandbox();
     let lines = pack(&sandbox, "input/lines.jsonl", "lines");
     let array = pack(&sandbox, "input/array.json", "array");
@@ -43,7 +43,7 @@ fn an_array_without_its_end_is_a_problem() {
 }
 
 #[test]
-fn arrays_of_a_folder_are_not_read() {
+fn json_array_files_of_a_folder_are_skipped_with_a_problem() {
     let sandbox = sandbox();
     let problem = "1 file without lines left out, the first is array.json: one JSON array";
     pack(&sandbox, "input", "folder").ends(1).complains(problem);

@@ -3,7 +3,7 @@
 //! By default a few kills are tested; `GRISTMILL_KILLS=50` tests 50 in each format.
 
 use super::same_bytes::{all_formats, line, FORMATS};
-use super::{jsonl, own_left_out, ran, texts};
+use super::{jsonl, ran, texts, without_own_folders};
 use crate::cli_kills::{kill_until_done, rounds, KillTimes};
 use crate::cli_support::Sandbox;
 use crate::support::assert_same;
@@ -23,14 +23,18 @@ fn survives(formats: &str) {
     let start = Instant::now();
     sandbox.say(&line(formats, "wanted")).ends(0);
     let whole = start.elapsed();
-    let wanted = own_left_out(&sandbox.path("wanted"));
+    let wanted = without_own_folders(&sandbox.path("wanted"));
     let mut moments = KillTimes::default();
     for round in 0..rounds() {
         let output = format!("out-{round}");
         let text = line(&format!("{formats} --memory 8M"), &output);
         let words: Vec<&str> = text.split_whitespace().collect();
         let stopped = kill_until_done(&sandbox, &words, whole, 0.3, &mut moments);
-        assert_same(&own_left_out(&sandbox.path(&output)), &wanted, &format!("round {round} after {stopped} kills"));
+        assert_same(
+            &without_own_folders(&sandbox.path(&output)),
+            &wanted,
+            &format!("round {round} after {stopped} kills"),
+        );
         let again = ran(&mut sandbox.command(&words));
         assert_eq!(again.code, 0, "{}", again.err);
         assert!(again.out.contains("Nothing to do"), "{}", again.out);
@@ -57,7 +61,7 @@ fn all_formats_at_once_survive_kills() {
 }
 
 #[test]
-fn a_run_that_is_asked_to_stop_leaves_nothing_half_written() {
+fn terminated_pack_leaves_no_output() {
     let sandbox = Sandbox::new();
     large(&sandbox);
     let text = line(FORMATS[1].1, "out");
@@ -70,7 +74,7 @@ fn a_run_that_is_asked_to_stop_leaves_nothing_half_written() {
     if code != Some(0) {
         // The signal ends the program if it arrives before the handler is installed.
         assert!(matches!(code, None | Some(143)), "{code:?}");
-        let is_empty = !sandbox.has("out") || own_left_out(&sandbox.path("out")).is_empty();
+        let is_empty = !sandbox.has("out") || without_own_folders(&sandbox.path("out")).is_empty();
         assert!(is_empty, "only folders of our own");
     }
     sandbox.say(&text).ends(0);

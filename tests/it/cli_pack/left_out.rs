@@ -45,7 +45,7 @@ fn a_damaged_file_without_a_document_is_refused_by_every_format() {
 }
 
 #[test]
-fn a_column_of_numbers_is_refused_whatever_formats_are_chosen() {
+fn column_of_numbers_is_refused_for_every_format() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.csv", "text,x\n1,a\n2,b\n");
     for formats in [&["nanosets"][..], &["megatron"], &["nanosets", "megatron"]] {
@@ -55,14 +55,14 @@ fn a_column_of_numbers_is_refused_whatever_formats_are_chosen() {
 }
 
 #[test]
-fn an_empty_set_has_to_be_accepted_by_each_format() {
+fn empty_input_is_refused_if_one_of_the_formats_refuses_it() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", "");
     pack(&sandbox, "data", &["nanosets", "megatron"], &[]).ends(1).complains("it has no document");
 }
 
 #[test]
-fn files_that_are_missing_by_their_numbers_are_a_problem() {
+fn missing_numbered_files_are_a_problem() {
     let sandbox = Sandbox::new();
     for number in [0, 2] {
         sandbox.write(&format!("data/train-0000{number}-of-00003.jsonl"), "{\"text\": \"one two\"}\n");
@@ -75,7 +75,7 @@ fn files_that_are_missing_by_their_numbers_are_a_problem() {
 }
 
 #[test]
-fn files_of_one_value_are_descriptions_of_lines() {
+fn json_files_of_one_value_are_skipped_as_descriptions() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", "{\"text\": \"one two\"}\n");
     sandbox.write("data/dataset_infos.json", "{\n \"a\": {\n }\n}\n");
@@ -99,7 +99,7 @@ fn files_of_one_value_are_descriptions_of_lines() {
 }
 
 #[test]
-fn patterns_of_a_card_that_match_nothing_are_named() {
+fn unmatched_pattern_of_a_card_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", "{\"text\": \"one two\"}\n");
     sandbox.write("data/README.md", "---\nconfigs:\n- config_name: default\n  data_files: \"none/*.jsonl\"\n---\n");
@@ -116,7 +116,7 @@ fn the_failure_of_lines_without_text_names_the_file() {
 }
 
 #[test]
-fn an_end_token_that_does_not_fit_names_the_way_out() {
+fn end_token_too_large_for_dtype_is_refused_with_a_hint() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"one\"}\n");
     let base = std::fs::read(golden("parquet/tokenizers/bpe1k.json")).unwrap();

@@ -1,6 +1,6 @@
 //! MDS shards: the bytes of the reference program, and refusals.
 
-use super::{bpe, golden, own_left_out, Case, END};
+use super::{bpe, golden, without_own_folders, Case, END};
 use crate::cli_support::Sandbox;
 use crate::support::{assert_same, picture};
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn unpacked(files: Files) -> Files {
 }
 
 #[test]
-fn shards_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory() {
+fn mds_shards_equal_the_reference_for_all_threads_and_memory() {
     for case in ["d01_fixed", "d02_shards_hashes", "d03_no_wrap", "d04_bos_and_template", "d05_zstd"] {
         let name = format!("mds/{case}");
         let facts: Value = serde_json::from_slice(&std::fs::read(golden(&name).join("case.json")).unwrap()).unwrap();
@@ -43,7 +43,7 @@ fn shards_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory
             let mut command = command.clone();
             command.extend(["--threads", threads, "--memory", memory]);
             case.run(&command).ends(0);
-            let ours = own_left_out(&case.sandbox.path("case/expected"));
+            let ours = without_own_folders(&case.sandbox.path("case/expected"));
             match is_packed {
                 true => assert_same(&unpacked(ours), &unpacked(expected.clone()), &name),
                 false => assert_same(&ours, &expected, &name),
@@ -78,7 +78,7 @@ fn what_makes_no_set_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn what_is_left_out_is_counted() {
+fn mds_report_counts_dropped_tokens() {
     let sandbox = Sandbox::new();
     text(&sandbox, 200);
     let line = format!("pack a.jsonl --format mds --tokenizer {} --eos-token {END} --sample-size 16 --json", bpe());
@@ -99,7 +99,7 @@ fn what_is_left_out_is_counted() {
 }
 
 #[test]
-fn one_pass_writes_mds_next_to_other_formats() {
+fn mds_packed_with_other_formats_equals_mds_packed_separately() {
     let sandbox = Sandbox::new();
     text(&sandbox, 500);
     let line = format!("pack a.jsonl --tokenizer {} --eos-token {END} --yes", bpe());
@@ -107,8 +107,8 @@ fn one_pass_writes_mds_next_to_other_formats() {
     sandbox.say(&format!("{line} {formats} --output several")).ends(0);
     sandbox.say(&format!("{line} --format mds --sample-size 32 --output one")).ends(0);
     assert_same(
-        &own_left_out(&sandbox.path("several/mds")),
-        &own_left_out(&sandbox.path("one")),
+        &without_own_folders(&sandbox.path("several/mds")),
+        &without_own_folders(&sandbox.path("one")),
         "the shards of one format alone",
     );
     // The same plan has nothing to do.

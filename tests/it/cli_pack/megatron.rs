@@ -1,13 +1,13 @@
 //! Pairs for Megatron: the bytes of the reference program, names, sizes, and refusals.
 
-use super::{bpe, golden, jsonl, own_left_out, Case, END};
+use super::{bpe, golden, jsonl, without_own_folders, Case, END};
 use crate::cli_support::Sandbox;
 use crate::support::{assert_same, picture};
 use serde_json::Value;
 use std::path::Path;
 
 #[test]
-fn pairs_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory() {
+fn megatron_pairs_equal_the_reference_for_all_threads_and_memory() {
     for (case, code) in [("m09_empty_input", 1), ("m11_pack", 0), ("m12_pack_parquet", 0)] {
         let name = format!("megatron/{case}");
         let facts: Value = serde_json::from_slice(&std::fs::read(golden(&name).join("case.json")).unwrap()).unwrap();
@@ -22,7 +22,7 @@ fn pairs_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory(
             if code == 1 {
                 ran.complains("no documents");
             }
-            assert_same(&own_left_out(&case.sandbox.path("case/expected")), &expected, &name);
+            assert_same(&without_own_folders(&case.sandbox.path("case/expected")), &expected, &name);
         }
     }
 }
@@ -49,7 +49,7 @@ fn index(sandbox: &Sandbox, path: &str) -> (u8, usize, usize) {
 }
 
 #[test]
-fn names_have_the_prefix_and_the_key() {
+fn megatron_file_names_have_prefix_and_text_key() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"one\", \"body\": \"two\"}\n");
     sandbox.say(&line("--eos-token <|endoftext|> --text-key body --output out/web.v2")).ends(0);
@@ -61,7 +61,7 @@ fn names_have_the_prefix_and_the_key() {
 }
 
 #[test]
-fn tokens_have_the_size_that_is_asked_for() {
+fn dtype_decides_the_bytes_per_token() {
     let sandbox = Sandbox::new();
     text(&sandbox, 30);
     sandbox.say(&line(&format!("--eos-token {END} --output small"))).ends(0);
@@ -73,7 +73,7 @@ fn tokens_have_the_size_that_is_asked_for() {
 }
 
 #[test]
-fn a_limit_of_tokens_makes_several_pairs() {
+fn max_tokens_per_file_writes_several_pairs() {
     let sandbox = Sandbox::new();
     text(&sandbox, 500);
     let end = format!("--eos-token {END}");
@@ -111,7 +111,7 @@ fn a_limit_of_tokens_makes_several_pairs() {
 }
 
 #[test]
-fn a_missing_end_token_is_noted_and_wrong_answers_are_refused() {
+fn missing_end_token_is_noted_and_invalid_megatron_flags_refused() {
     let sandbox = Sandbox::new();
     text(&sandbox, 3);
     sandbox.say(&line("--output o")).ends(0).complains("no token ends a document").complains("--eos-token");
@@ -126,21 +126,21 @@ fn a_missing_end_token_is_noted_and_wrong_answers_are_refused() {
 }
 
 #[test]
-fn one_pass_writes_pairs_next_to_other_formats() {
+fn megatron_packed_with_other_formats_equals_megatron_packed_separately() {
     let sandbox = Sandbox::new();
     text(&sandbox, 200);
     let line = format!("pack a.jsonl --tokenizer {} --eos-token {END} --yes", bpe());
     let formats = "--format megatron --format mds --format nanosets --sample-size 32";
     sandbox.say(&format!("{line} {formats} --output several")).ends(0);
     sandbox.say(&format!("{line} --format megatron --output one/")).ends(0);
-    let several = own_left_out(&sandbox.path("several/megatron"));
+    let several = without_own_folders(&sandbox.path("several/megatron"));
     assert!(several.contains_key(Path::new("text_document.idx")));
-    assert_same(&several, &own_left_out(&sandbox.path("one")), "the pair of one format alone");
+    assert_same(&several, &without_own_folders(&sandbox.path("one")), "the pair of one format alone");
     sandbox.say(&format!("{line} {formats} --output several")).ends(0).says("Nothing to do");
 }
 
 #[test]
-fn a_pair_is_described_checked_and_browsed_by_each_of_its_paths() {
+fn megatron_pair_is_read_by_each_of_its_paths() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"one two\"}\n{\"text\": \"three\"}\n");
     let tokenizer = bpe();
@@ -171,7 +171,7 @@ fn a_pair_is_described_checked_and_browsed_by_each_of_its_paths() {
 }
 
 #[test]
-fn an_index_is_repaired_where_only_one_result_is_possible() {
+fn megatron_index_is_repaired_if_the_result_is_unambiguous() {
     let sandbox = Sandbox::new();
     text(&sandbox, 30);
     sandbox.say(&line(&format!("--eos-token {END} --output web"))).ends(0);

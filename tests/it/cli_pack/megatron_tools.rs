@@ -1,6 +1,6 @@
 //! The drop-in names of Megatron-LM's tools: the same bytes, and refusals.
 
-use super::{golden, golden_path, own_left_out, Case};
+use super::{golden, golden_path, without_own_folders, Case};
 use crate::cli_support::Sandbox;
 use crate::support::{assert_same, copy_folder, picture};
 use serde_json::{json, Value};
@@ -48,7 +48,7 @@ fn comes_out(name: &str, code: i32) {
             }
             case.run(&words).ends(code);
         }
-        let ours = own_left_out(&case.sandbox.path("case/expected"));
+        let ours = without_own_folders(&case.sandbox.path("case/expected"));
         assert_same(&ours, &picture(&golden(&name).join("expected")), &format!("{name}, {threads} threads"));
     }
 }
@@ -61,7 +61,7 @@ fn preprocess_data_writes_the_bytes_of_the_reference() {
 }
 
 #[test]
-fn partitions_give_the_order_of_the_reference() {
+fn partitioned_preprocess_data_equals_the_reference_order() {
     comes_out("m06_partitions", 0);
     comes_out("m07_partitions_sequential", 0);
 }
@@ -92,7 +92,7 @@ fn tool(tool: &str, more: &str) -> String {
 }
 
 #[test]
-fn a_line_without_one_of_the_keys_is_in_no_pair() {
+fn line_without_one_of_the_json_keys_is_in_no_pair() {
     let sandbox = Sandbox::new();
     let lines = [
         r#"{"a": "one", "b": ["two", "three"]}"#,
@@ -127,7 +127,7 @@ fn a_line_without_one_of_the_keys_is_in_no_pair() {
 }
 
 #[test]
-fn lines_of_all_files_of_a_pattern_are_dealt_to_partitions() {
+fn lines_of_globbed_files_are_distributed_to_partitions() {
     let sandbox = Sandbox::new();
     let line = |number: u32| format!("{{\"text\": \"number {number}\"}}\n");
     let lines = |numbers: &mut dyn Iterator<Item = u32>| numbers.map(line).collect::<String>();
@@ -150,7 +150,7 @@ fn lines_of_all_files_of_a_pattern_are_dealt_to_partitions() {
 }
 
 #[test]
-fn what_is_not_supported_is_refused_with_what_to_use_instead() {
+fn unsupported_preprocess_data_flags_are_refused_with_alternatives() {
     let sandbox = Sandbox::new();
     sandbox.write("x.jsonl", "{\"text\": \"one\"}\n");
     let files = "--input x.jsonl --output-prefix x";
@@ -181,7 +181,7 @@ fn what_is_not_supported_is_refused_with_what_to_use_instead() {
 
 /// Like Python's `[int(word) for word in text.split(' ')]`; the last id, or a given one, ends a document.
 #[test]
-fn texts_of_numbers_are_their_ids() {
+fn null_tokenizer_packs_numbers_as_ids() {
     let sandbox = Sandbox::new();
     sandbox.write("x.jsonl", "{\"text\": \"5 0 65498\"}\n{\"text\": \"70\"}\n");
     let of = |size: &str, more: &str, output: &str| {
@@ -203,7 +203,7 @@ fn texts_of_numbers_are_their_ids() {
 }
 
 #[test]
-fn a_vocabulary_and_merges_give_the_bytes_of_the_tokenizer_json_of_the_same_model() {
+fn vocab_and_merges_files_give_the_bytes_of_tokenizer_json() {
     let sandbox = Sandbox::new();
     let golden = read_json(&golden("tokenizers/gpt2.json"));
     let merges = golden["model"]["merges"].as_array().unwrap().iter().map(|pair| match pair.as_array() {
@@ -289,7 +289,7 @@ fn merge_datasets_writes_the_bytes_of_the_reference() {
 }
 
 #[test]
-fn pairs_are_merged_by_the_names_without_suffix() {
+fn merge_datasets_orders_pairs_by_name_without_suffix() {
     let sandbox = Sandbox::new();
     pair(&sandbox, "in/a", false, &[1, 2], &[]);
     pair(&sandbox, "in/a-b", false, &[3], &[]);
@@ -310,7 +310,7 @@ fn pairs_are_merged_by_the_names_without_suffix() {
 }
 
 #[test]
-fn pairs_that_do_not_match_are_named() {
+fn incompatible_pairs_are_refused_by_merge_datasets() {
     let sandbox = Sandbox::new();
     pair(&sandbox, "in/a", false, &[1, 2], &[]);
     pair(&sandbox, "in/b", true, &[3], &[]);

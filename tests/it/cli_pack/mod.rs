@@ -71,7 +71,7 @@ impl Case {
     /// Checks that `folder` contains the output of the reference program.
     #[track_caller]
     fn is_as_expected(&self, folder: &str) {
-        let ours = own_left_out(&self.sandbox.path("case").join(folder));
+        let ours = without_own_folders(&self.sandbox.path("case").join(folder));
         super::support::assert_same(&ours, &picture(&golden(&self.name).join("expected")), &self.name);
     }
 }
@@ -86,7 +86,7 @@ fn ran(command: &mut Command) -> RunOutput {
 }
 
 /// Returns every file below a folder, except those in the program's own folders.
-fn own_left_out(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+fn without_own_folders(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = picture(root);
     files.retain(|path, _| !path.to_string_lossy().contains(".gristmill"));
     files

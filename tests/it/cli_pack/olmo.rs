@@ -1,6 +1,6 @@
 //! Files for OLMo: the bytes of the reference program, refusals, omissions and notes.
 
-use super::{bpe, golden, own_left_out, Case, END};
+use super::{bpe, golden, without_own_folders, Case, END};
 use crate::cli_support::Sandbox;
 use crate::support::{assert_same, copy_folder, picture};
 use flate2::read::GzDecoder;
@@ -43,7 +43,7 @@ fn grow_tokenizers(folder: &Path) {
 }
 
 #[test]
-fn files_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory() {
+fn olmo_files_equal_the_reference_for_all_threads_and_memory() {
     let tokenizers = Sandbox::new();
     copy_folder(&golden("olmo/tokenizers"), &tokenizers.path("tokenizers"));
     grow_tokenizers(&tokenizers.path("tokenizers"));
@@ -61,7 +61,7 @@ fn files_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory(
             let mut command = command.clone();
             command.extend(["--threads", threads, "--memory", memory]);
             case.run(&command).ends(0);
-            assert_same(&unpacked(own_left_out(&case.sandbox.path("case/expected"))), &expected, &name);
+            assert_same(&unpacked(without_own_folders(&case.sandbox.path("case/expected"))), &expected, &name);
         }
     }
 }
@@ -99,7 +99,7 @@ fn what_makes_no_set_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn ids_are_texts_of_a_key_or_name_the_line() {
+fn olmo_metadata_has_ids_of_the_id_key_and_line_numbers() {
     let sandbox = Sandbox::new();
     let line = text(&sandbox, 3);
     let columns = |output: &str| {
@@ -145,7 +145,7 @@ fn a_set_without_documents_is_an_empty_pair_and_a_problem() {
 }
 
 #[test]
-fn a_long_document_has_a_file_of_its_own_and_old_parts_go() {
+fn long_olmo_document_has_a_separate_file_and_old_parts_are_removed() {
     let sandbox = Sandbox::new();
     let line = format!("{} --output o", text(&sandbox, 40));
     let long = format!("{{\"id\": \"long\", \"text\": \"{}\"}}\n", "word ".repeat(60));
@@ -168,7 +168,7 @@ fn a_long_document_has_a_file_of_its_own_and_old_parts_go() {
     sandbox.write("o/part-0-00099.npy", "of another run");
     sandbox.say(&line).ends(1);
     sandbox.say(&format!("{line} --force-overwrite")).ends(0);
-    let left: Vec<PathBuf> = own_left_out(&sandbox.path("o")).into_keys().collect();
+    let left: Vec<PathBuf> = without_own_folders(&sandbox.path("o")).into_keys().collect();
     assert_eq!(left, [PathBuf::from("part-0-00000.csv.gz"), PathBuf::from("part-0-00000.npy")]);
     assert_eq!(rows(&sandbox, "o/part-0-00000.csv.gz").len(), 42);
 }
@@ -228,14 +228,15 @@ fn one_pass_writes_olmo_next_to_other_formats() {
     let formats = "--format mds --format nanosets --format forager --format modalities --sample-size 32";
     sandbox.say(&format!("{line} {formats} --dtype u32 --output several")).ends(0);
     sandbox.say(&format!("{line} --dtype u32 --output one")).ends(0);
-    let (several, one) = (own_left_out(&sandbox.path("several/olmo")), own_left_out(&sandbox.path("one")));
+    let (several, one) =
+        (without_own_folders(&sandbox.path("several/olmo")), without_own_folders(&sandbox.path("one")));
     assert_same(&several, &one, "the files of one format alone");
     // The same plan has nothing to do.
     sandbox.say(&format!("{line} {formats} --dtype u32 --output several")).ends(0).says("Nothing to do");
 }
 
 #[test]
-fn a_set_is_described_checked_and_browsed() {
+fn olmo_set_is_described_checked_and_browsed() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"one two\", \"id\": \"a\"}\n{\"text\": \"three\", \"id\": \"b\"}\n");
     let tokenizer = bpe();

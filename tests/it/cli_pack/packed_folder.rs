@@ -16,7 +16,7 @@ fn packed(output: &str, more: &str) -> (Sandbox, String) {
 }
 
 #[test]
-fn the_command_after_a_pack_of_several_files_works_and_so_do_the_others() {
+fn commands_read_a_folder_of_packed_files() {
     let (sandbox, next) = packed("tokm", "--format modalities");
     sandbox.say(&next).ends(0).says("Modalities").says("a.pbin").says("sub/b.pbin").says("documents");
     let info = sandbox.say("info tokm --json").ends(0).json("ok");
@@ -36,7 +36,7 @@ fn the_command_after_a_pack_of_several_files_works_and_so_do_the_others() {
 }
 
 #[test]
-fn a_damaged_file_is_reported_and_the_others_are_examined() {
+fn damaged_packed_file_of_a_folder_is_reported_and_others_are_read() {
     let (sandbox, _) = packed("tokm", "--format modalities");
     sandbox.write("tokm/sub/b.pbin", b"no packed file");
     for command in ["info tokm", "lint tokm", "verify tokm"] {
@@ -49,7 +49,7 @@ fn a_damaged_file_is_reported_and_the_others_are_examined() {
 }
 
 #[test]
-fn the_command_after_a_pack_works_where_other_files_are_next_to_it_and_with_several_formats() {
+fn next_command_after_pack_works_for_each_folder_layout() {
     let (sandbox, next) = packed("text", "--format modalities");
     assert!(next.ends_with("text/a.pbin"), "{next}");
     sandbox.say(&next).ends(0).says("30");
@@ -59,7 +59,7 @@ fn the_command_after_a_pack_works_where_other_files_are_next_to_it_and_with_seve
 }
 
 #[test]
-fn a_packed_file_of_any_name_is_known_to_every_command() {
+fn packed_file_without_suffix_is_recognized_by_every_command() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", jsonl(texts(20)));
     let line = format!("pack a.jsonl --format modalities --tokenizer {} --eos-token {END} --output packed", bpe());
@@ -75,7 +75,7 @@ fn a_packed_file_of_any_name_is_known_to_every_command() {
 }
 
 #[test]
-fn what_is_kept_next_to_an_output_is_never_read_as_text() {
+fn run_folders_are_never_read_as_text() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.jsonl", jsonl(texts(20)));
     let pack = format!("pack in --format nanosets --tokenizer {} --eos-token {END} --yes --output", bpe());

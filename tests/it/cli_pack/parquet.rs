@@ -38,7 +38,7 @@ fn tokens_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory
 }
 
 #[test]
-fn a_wrong_column_or_a_file_that_is_not_parquet_ends_the_run_before_the_work() {
+fn wrong_column_or_invalid_parquet_file_ends_the_run_without_output() {
     for (case, code, says) in [
         ("p18_missing_column", 2, "name one of its columns of text with --text-key: content"),
         ("p19_pointer_not_data", 1, "git lfs pull"),
@@ -70,7 +70,7 @@ const PACK: [&str; 8] =
     ["pack", "input", "--format", "modalities", "--tokenizer", "tokenizers/bpe1k.json", "--eod-token", END];
 
 #[test]
-fn files_of_a_folder_that_lack_the_column_are_named() {
+fn parquet_files_without_the_text_column_are_reported() {
     let sandbox = inputs(&[
         ("p12_nested_path/input/a.parquet", "a.parquet"),
         ("p18_missing_column/input/a.parquet", "b.parquet"),
@@ -91,7 +91,7 @@ fn other_files_of_a_folder_with_tables_are_left_out_with_a_note() {
 }
 
 #[test]
-fn rows_without_text_are_no_documents_and_no_problems() {
+fn null_text_rows_are_skipped_without_a_problem() {
     let sandbox = inputs(&[("p01_parquet_files/input/part-0.parquet", "a.parquet")]);
     let result = sandbox.run([&PACK[..], &["--output", "o", "-v"]].concat()).ends(0);
     assert!(result.err.contains("(in row group 0) is left out: its text is null"), "{}", result.err);

@@ -1,6 +1,6 @@
 //! The same bytes for any number of threads and any memory, for several formats at once, and from a saved plan.
 
-use super::{bpe, jsonl, own_left_out, texts, END};
+use super::{bpe, jsonl, texts, without_own_folders, END};
 use crate::cli_support::Sandbox;
 use crate::support::assert_same;
 use std::collections::BTreeMap;
@@ -43,11 +43,11 @@ pub fn line(flags: &str, output: &str) -> String {
 fn made(sandbox: &Sandbox, flags: &str, output: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     let ran = sandbox.say(&line(flags, output)).ends(1);
     assert!(ran.err.contains("c.jsonl"), "{}", ran.err);
-    own_left_out(&sandbox.path(output))
+    without_own_folders(&sandbox.path(output))
 }
 
 #[test]
-fn any_number_of_threads_and_any_memory() {
+fn packed_bytes_are_independent_of_threads_and_memory() {
     let sandbox = Sandbox::new();
     source(&sandbox);
     let all = all_formats();
@@ -61,7 +61,7 @@ fn any_number_of_threads_and_any_memory() {
 }
 
 #[test]
-fn several_keys_and_partitions_have_the_same_bytes_in_any_block() {
+fn partitioned_pairs_are_independent_of_threads_and_memory() {
     let sandbox = Sandbox::new();
     source(&sandbox);
     let flags = "--format megatron --partitions 5 --json-key text --json-key other --empty-texts document";
@@ -75,7 +75,7 @@ fn several_keys_and_partitions_have_the_same_bytes_in_any_block() {
 }
 
 #[test]
-fn several_formats_at_once_are_what_each_is_alone() {
+fn formats_packed_in_one_run_equal_those_packed_separately() {
     let sandbox = Sandbox::new();
     source(&sandbox);
     let together = made(&sandbox, &all_formats(), "all");
@@ -94,7 +94,7 @@ fn several_formats_at_once_are_what_each_is_alone() {
 }
 
 #[test]
-fn a_saved_plan_does_the_same_from_another_folder() {
+fn saved_pack_plan_runs_from_any_folder() {
     let sandbox = Sandbox::new();
     source(&sandbox);
     for (name, flags) in FORMATS {
@@ -107,31 +107,31 @@ fn a_saved_plan_does_the_same_from_another_folder() {
         std::fs::create_dir_all(sandbox.path("elsewhere")).unwrap();
         let mut command = sandbox.command(["run", &format!("../{plan}")]);
         super::ran(command.current_dir(sandbox.path("elsewhere"))).ends(1);
-        assert_same(&own_left_out(&sandbox.path(&format!("replayed-{name}"))), &wanted, name);
+        assert_same(&without_own_folders(&sandbox.path(&format!("replayed-{name}"))), &wanted, name);
     }
 }
 
 #[test]
-fn the_same_again_is_nothing_to_do_and_another_plan_is_refused() {
+fn same_pack_plan_does_nothing_and_different_plan_is_refused() {
     let sandbox = Sandbox::new();
     let texts = texts(60);
     sandbox.write("data/a.jsonl", jsonl(&texts[..50]));
     for (name, flags) in FORMATS {
         let first = sandbox.say(&line(flags, name)).ends(0);
         assert!(!first.out.contains("Nothing to do"), "{}", first.out);
-        let before = own_left_out(&sandbox.path(name));
+        let before = without_own_folders(&sandbox.path(name));
         sandbox.say(&line(flags, name)).ends(0).says("Nothing to do");
         let other = format!("{flags} --text-key other");
         let refused = sandbox.say(&line(&other, name));
         assert!([1, 2].contains(&refused.code), "{}", refused.err);
-        assert_same(&own_left_out(&sandbox.path(name)), &before, name);
+        assert_same(&without_own_folders(&sandbox.path(name)), &before, name);
         // With changed input, the output is no longer the same.
         sandbox.write("data/a.jsonl", jsonl(&texts));
         let changed = sandbox.say(&line(flags, name));
         assert_ne!(changed.code, 0, "{}", changed.out);
-        assert_same(&own_left_out(&sandbox.path(name)), &before, name);
+        assert_same(&without_own_folders(&sandbox.path(name)), &before, name);
         sandbox.say(&line(&format!("{flags} --force-overwrite"), name)).ends(0);
-        assert_ne!(own_left_out(&sandbox.path(name)), before);
+        assert_ne!(without_own_folders(&sandbox.path(name)), before);
         sandbox.write("data/a.jsonl", jsonl(&texts[..50]));
     }
 }

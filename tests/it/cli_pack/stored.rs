@@ -4,7 +4,7 @@
 //! Cases without commands in their descriptions are in the tests of `crates/ops`, on `mem://`. Cases of mounts, which show modes and links,
 //! are only compared on folders.
 
-use super::{golden, own_left_out, Case};
+use super::{golden, without_own_folders, Case};
 use crate::cli_store::Stores;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ fn comparable(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> BTreeMap<St
 }
 
 #[test]
-fn every_case_gives_the_local_bytes() {
+fn every_golden_case_packs_from_a_store_as_locally() {
     let stores = Stores::empty();
     let mut count = 0;
     for kind in KINDS {
@@ -68,7 +68,7 @@ fn compare(stores: &Stores, name: &str, words: &[&str]) {
     let ours = comparable(stores.stored("expected"));
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let made = case.sandbox.has("case/expected");
-    let files = if made { own_left_out(&case.sandbox.path("case/expected")) } else { BTreeMap::new() };
+    let files = if made { without_own_folders(&case.sandbox.path("case/expected")) } else { BTreeMap::new() };
     let wanted = comparable(files.into_iter().map(|(path, bytes)| (text(&path), bytes)));
     assert_eq!(ours.keys().collect::<Vec<_>>(), wanted.keys().collect::<Vec<_>>(), "{name}");
     assert!(!wanted.is_empty() || local.code != 0, "{name}");

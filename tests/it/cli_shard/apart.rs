@@ -20,7 +20,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn lines_of_text_name_their_media() {
+fn text_lines_name_their_media_entries() {
     let sandbox = sandbox();
     let line = "shard in --media-to media --text-to text.jsonl --metadataset all.yaml";
     sandbox.say(line).ends(0);
@@ -46,7 +46,7 @@ fn lines_of_text_name_their_media() {
 }
 
 #[test]
-fn both_sets_have_the_same_splits_and_a_metadataset_has_them() {
+fn both_output_sets_and_the_metadataset_have_the_same_splits() {
     let sandbox = Sandbox::new();
     let entry = |name: &str| (name.to_owned(), name.as_bytes().to_vec());
     sandbox.tar_of("in/train/0.tar", &[entry("a.jpg"), entry("a.txt"), entry("b.jpg"), entry("b.txt")]);
@@ -65,7 +65,7 @@ fn both_sets_have_the_same_splits_and_a_metadataset_has_them() {
 }
 
 #[test]
-fn outputs_that_do_not_fit_each_other_are_refused() {
+fn inconsistent_output_flags_are_refused() {
     let sandbox = sandbox();
     for (line, reason) in [
         ("shard in --output out --media-to out/media", "overlap"),
@@ -82,7 +82,7 @@ fn outputs_that_do_not_fit_each_other_are_refused() {
 }
 
 #[test]
-fn each_set_has_a_line_of_its_own() {
+fn report_has_one_line_per_output_set() {
     let sandbox = sandbox();
     let ran = sandbox.say("shard in --output rest --media-to media").ends(0);
     let ran = ran.says("Wrote 2 samples (3 parts) to 1 shard").says("Wrote 2 samples (2 parts) to 1 shard");
@@ -93,7 +93,7 @@ fn each_set_has_a_line_of_its_own() {
 }
 
 #[test]
-fn a_metadataset_has_no_set_that_is_missing() {
+fn metadataset_with_an_empty_set_is_refused() {
     let sandbox = Sandbox::new();
     let entry = |name: &str| (name.to_owned(), name.as_bytes().to_vec());
     sandbox.tar_of("media/0.tar", &[entry("a.jpg")]);

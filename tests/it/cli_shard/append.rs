@@ -48,7 +48,7 @@ fn keys_of_the_set_and_sets_that_are_not_prepared_are_refused() {
 }
 
 #[test]
-fn shards_of_a_killed_run_are_indexed_before_another_plan_begins() {
+fn shards_of_a_killed_append_are_indexed_before_the_next_append() {
     let sandbox = sandbox();
     copy_folder(&sandbox.path("set/.nv-meta"), &sandbox.path("before"));
     sandbox.say("shard two --output set --append --new-to train").ends(0);
@@ -73,7 +73,7 @@ fn shards_of_a_killed_run_are_indexed_before_another_plan_begins() {
 }
 
 #[test]
-fn keys_that_are_not_utf8_are_compared_with_those_of_the_set() {
+fn non_utf8_keys_are_compared_with_keys_of_the_existing_set() {
     let sandbox = Sandbox::new();
     raw_tar(&sandbox, "one/0.tar", &[b"a.txt", b"\xffb.txt"]);
     raw_tar(&sandbox, "two/0.tar", &[b"c.txt", b"\xffb.txt"]);

@@ -9,7 +9,7 @@ fn shards(sandbox: &Sandbox, output: &str) -> Vec<String> {
 }
 
 #[test]
-fn splits_of_a_prepared_set_are_kept_unless_all_become_one() {
+fn splits_of_a_prepared_input_are_kept_without_one_split() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("prepare data --split-ratio 8,2,0 --sample-type CrudeWebdataset --yes").ends(0);
@@ -30,7 +30,7 @@ fn splits_of_a_prepared_set_are_kept_unless_all_become_one() {
 }
 
 #[test]
-fn a_range_of_shards_is_an_input() {
+fn brace_range_of_shards_is_an_input_of_shard() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("shard data/s_{02..04}.tar --output out --no-prepare").ends(0).says("9 samples");
@@ -40,7 +40,7 @@ fn a_range_of_shards_is_an_input() {
 }
 
 #[test]
-fn checksums_are_those_of_the_finished_shards() {
+fn reported_checksums_equal_those_of_the_shards() {
     use sha2::{Digest as _, Sha256};
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
@@ -57,7 +57,7 @@ fn checksums_are_those_of_the_finished_shards() {
 }
 
 #[test]
-fn a_limit_is_the_beginning_of_the_order() {
+fn limit_takes_the_first_samples_in_output_order() {
     let sandbox = Sandbox::new();
     sandbox.tar("in/train/0.tar", ["a", "b", "c", "d"]);
     sandbox.tar("in/val/0.tar", ["e", "f", "g", "h"]);
@@ -88,7 +88,7 @@ fn compressed_shards_are_read_by_their_content() {
 }
 
 #[test]
-fn several_inputs_are_brought_together() {
+fn several_inputs_are_merged_or_prefixed() {
     let sandbox = Sandbox::new();
     let entry = |name: &str| (name.to_owned(), name.as_bytes().to_vec());
     sandbox.tar_of("pictures/0.tar", &[entry("a.jpg"), entry("b.jpg")]);
@@ -161,7 +161,7 @@ fn sizes_of_shards_have_units() {
 }
 
 #[test]
-fn a_list_of_the_browser_that_is_gone_is_read_from_the_run_that_took_it() {
+fn deleted_key_list_of_the_browser_is_read_from_the_run_folder() {
     let sandbox = Sandbox::new();
     sandbox.tar("in/0.tar", ["a", "b", "c"]);
     let list = sandbox.path("x").ancestors().nth(2).unwrap().join("home/state/gristmill/key-lists/in-1.txt");

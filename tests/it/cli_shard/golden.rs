@@ -80,7 +80,7 @@ fn check(sandbox: &Sandbox, case: &Path) {
 }
 
 #[test]
-fn every_case_for_one_two_and_seven_threads() {
+fn every_shard_case_is_independent_of_threads() {
     assert_eq!(cases().len(), 15);
     for case in &cases() {
         for threads in ["1", "2", "7"] {
@@ -92,7 +92,7 @@ fn every_case_for_one_two_and_seven_threads() {
 }
 
 #[test]
-fn the_preparation_is_that_of_prepare() {
+fn sharded_output_is_prepared_as_by_prepare() {
     let case = cases().into_iter().find(|case| case.ends_with("reshard_count")).unwrap();
     let sandbox = Sandbox::new();
     run(&sandbox, &case, "2");

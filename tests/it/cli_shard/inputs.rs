@@ -5,7 +5,7 @@ use crate::cli_support::Sandbox;
 use std::io::Write as _;
 
 #[test]
-fn splits_are_chosen_in_every_input_that_has_them() {
+fn split_flag_selects_splits_of_every_input_kind() {
     let sandbox = Sandbox::new();
     for name in ["files/train/a.txt", "files/val/b.txt"] {
         sandbox.write(name, "x");
@@ -25,7 +25,7 @@ fn splits_are_chosen_in_every_input_that_has_them() {
 }
 
 #[test]
-fn splits_of_a_prepared_set_count_more_than_names_of_folders() {
+fn splits_of_a_prepared_input_take_precedence_over_folder_names() {
     let sandbox = Sandbox::new();
     sandbox.tar("set/train/0.tar", ["train/a"]);
     sandbox.tar("set/val/0.tar", ["val/b"]);
@@ -35,7 +35,7 @@ fn splits_of_a_prepared_set_count_more_than_names_of_folders() {
 }
 
 #[test]
-fn a_run_has_nothing_to_do_only_for_the_same_inputs() {
+fn shard_does_nothing_only_for_unchanged_inputs() {
     let sandbox = Sandbox::new();
     sandbox.write("photos/a.txt", "1");
     sandbox.write("photos/b.txt", "2");
@@ -54,7 +54,7 @@ fn a_run_has_nothing_to_do_only_for_the_same_inputs() {
 }
 
 #[test]
-fn what_is_new_in_an_input_is_added_to_the_set() {
+fn append_adds_new_samples_of_changed_inputs() {
     let sandbox = Sandbox::new();
     sandbox.write("first/a.txt", "1");
     sandbox.say("shard first --output set").ends(0);
@@ -72,7 +72,7 @@ fn what_is_new_in_an_input_is_added_to_the_set() {
 }
 
 #[test]
-fn compressed_shards_are_the_same_input_again() {
+fn compressed_input_shards_are_recognized_as_unchanged() {
     let sandbox = Sandbox::new();
     sandbox.tar("plain/0.tar", ["a", "b"]);
     let tar = std::fs::read(sandbox.path("plain/0.tar")).unwrap();
@@ -87,7 +87,7 @@ fn compressed_shards_are_the_same_input_again() {
 }
 
 #[test]
-fn numbers_of_shards_end_before_they_repeat() {
+fn overflow_of_shard_numbers_is_refused() {
     let sandbox = Sandbox::new();
     for name in ["a", "b", "c"] {
         sandbox.write(&format!("in/{name}.txt"), name);
@@ -98,7 +98,7 @@ fn numbers_of_shards_end_before_they_repeat() {
 }
 
 #[test]
-fn names_of_inputs_before_keys_are_distinct() {
+fn key_prefixes_of_inputs_are_distinct() {
     let sandbox = Sandbox::new();
     for folder in ["1/x", "2/x", "3/x-2"] {
         sandbox.tar(&format!("{folder}/0.tar"), ["k"]);
@@ -110,7 +110,7 @@ fn names_of_inputs_before_keys_are_distinct() {
 }
 
 #[test]
-fn media_of_a_set_that_has_changed_are_refused() {
+fn changed_media_shards_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.tar_of("media/0.tar", &[("a.jpg".into(), b"1".to_vec()), ("b.jpg".into(), b"2".to_vec())]);
     sandbox.say("prepare media --yes --split-ratio 1,0,0 --skip-dataset-yaml").ends(0);
@@ -124,7 +124,7 @@ fn media_of_a_set_that_has_changed_are_refused() {
 }
 
 #[test]
-fn addresses_in_rows_are_refused_as_addresses() {
+fn store_addresses_in_rows_are_problems() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jpg", "x");
     sandbox.write("rows.jsonl", "{\"m\": \"a.jpg\"}\n{\"m\": \"s3://bucket/b.jpg\"}\n{\"m\": \"/c.jpg\"}\n");
@@ -135,7 +135,7 @@ fn addresses_in_rows_are_refused_as_addresses() {
 }
 
 #[test]
-fn lines_of_text_are_utf8() {
+fn text_lines_contain_only_utf8() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.json", b"{\"t\": \"\xff\"}");
     sandbox.write("in/a.jpg", "x");
@@ -144,7 +144,7 @@ fn lines_of_text_are_utf8() {
 }
 
 #[test]
-fn columns_of_coco_are_those_of_the_image() {
+fn coco_columns_are_those_of_images() {
     let sandbox = Sandbox::new();
     sandbox.write("img/1.jpg", "x");
     sandbox.write("c.JSON", r#"{"images": [{"id": 7, "file_name": "1.jpg", "t": "a mill"}], "annotations": []}"#);
@@ -156,7 +156,7 @@ fn columns_of_coco_are_those_of_the_image() {
 }
 
 #[test]
-fn rows_of_several_inputs_have_different_numbers() {
+fn rows_of_several_inputs_are_numbered_consecutively() {
     let sandbox = Sandbox::new();
     sandbox.write("1.jsonl", "{\"n\": 1}\n{\"n\": 2}\n");
     sandbox.write("2.jsonl", "{\"n\": 3}\n");
@@ -171,7 +171,7 @@ fn rows_of_several_inputs_have_different_numbers() {
 }
 
 #[test]
-fn media_next_to_shards_are_noted() {
+fn media_files_next_to_shards_are_noted_as_skipped() {
     let sandbox = Sandbox::new();
     sandbox.write("in/p.jpg", "picture");
     sandbox.tar("in/x/0.tar", ["a"]);
@@ -187,7 +187,7 @@ fn media_next_to_shards_are_noted() {
 }
 
 #[test]
-fn samples_that_touch_damage_are_left_out_whatever_their_keys() {
+fn damaged_samples_with_non_utf8_keys_are_left_out() {
     let sandbox = Sandbox::new();
     raw_tar(&sandbox, "in/0.tar", &[b"\xffa.txt", b"\xffa.json", b"b.txt", b"c.txt"]);
     let mut bytes = sandbox.read("in/0.tar");

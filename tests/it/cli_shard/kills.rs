@@ -26,7 +26,7 @@ fn visible(sandbox: &Sandbox, output: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
+fn killed_shard_run_is_resumed_with_the_same_bytes() {
     for flags in ["--max-count 150", "--max-count 170 --shuffle"] {
         let sandbox = Sandbox::new();
         large(&sandbox);
@@ -53,7 +53,7 @@ fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
 }
 
 #[test]
-fn a_preparation_that_was_not_reached_is_made_by_the_next_run() {
+fn missing_preparation_is_written_by_the_next_shard_run() {
     let sandbox = Sandbox::new();
     large(&sandbox);
     let line = "shard data --output out --max-count 300";

@@ -5,7 +5,7 @@ use crate::cli_support::Sandbox;
 use std::os::unix::ffi::OsStrExt as _;
 
 #[test]
-fn answers_about_rows_and_names_are_refused_where_nothing_takes_them() {
+fn flags_for_rows_and_names_are_refused_without_matching_inputs() {
     let sandbox = Sandbox::new();
     sandbox.write("folder/a.jsonl", "{\"img\": \"a.png\"}\n");
     sandbox.tar("tars/0.tar", ["a"]);
@@ -22,7 +22,7 @@ fn answers_about_rows_and_names_are_refused_where_nothing_takes_them() {
 }
 
 #[test]
-fn parts_with_unknown_braces_and_negative_numbers_are_mistakes() {
+fn invalid_part_templates_and_numbers_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("rows.jsonl", "{\"img\": \"a.png\"}\n");
     for flags in ["--media img:{foo}", "--media img:x{ext}}", "--text img:{ext}"] {
@@ -38,7 +38,7 @@ fn parts_with_unknown_braces_and_negative_numbers_are_mistakes() {
 }
 
 #[test]
-fn a_repeated_run_reports_again_what_a_name_that_is_not_utf8_has_lost() {
+fn repeated_shard_run_reports_non_utf8_names() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.txt", "1");
     std::fs::write(sandbox.path("in").join(std::ffi::OsStr::from_bytes(b"b\xff.txt")), "2").unwrap();
@@ -47,7 +47,7 @@ fn a_repeated_run_reports_again_what_a_name_that_is_not_utf8_has_lost() {
 }
 
 #[test]
-fn lines_of_text_are_of_one_split() {
+fn text_lines_of_several_splits_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.tar("in/train/0.tar", ["a"]);
     sandbox.tar("in/val/0.tar", ["b"]);
@@ -82,7 +82,7 @@ fn new_shards_without_a_split_are_refused_before_they_are_written() {
 }
 
 #[test]
-fn lists_that_are_cut_short_are_no_lines() {
+fn cut_json_lists_are_read_up_to_the_cut_with_a_problem() {
     let sandbox = Sandbox::new();
     sandbox.write("list.json", "[{\"k\": \"a\"}, {\"k\": \"b\"},\n {\"k\": \"c");
     let ran = sandbox.say("shard list.json --key k --output out").ends(1).complains("the list ends early at byte 34");
@@ -100,7 +100,7 @@ fn lists_that_are_cut_short_are_no_lines() {
 }
 
 #[test]
-fn what_is_excluded_or_hidden_is_counted() {
+fn excluded_and_hidden_samples_are_counted() {
     let sandbox = Sandbox::new();
     sandbox.tar("in/0.tar", ["a", "b", "c"]);
     sandbox.tar("in/1.tar", ["d", "e"]);
@@ -126,7 +126,7 @@ fn what_is_excluded_or_hidden_is_counted() {
 }
 
 #[test]
-fn an_empty_result_has_its_reasons() {
+fn empty_shard_result_is_refused_with_its_reasons() {
     let sandbox = Sandbox::new();
     sandbox.tar("in/0.tar", ["a", "b"]);
     sandbox.write("empty/x", "");
@@ -143,7 +143,7 @@ fn an_empty_result_has_its_reasons() {
 }
 
 #[test]
-fn both_lines_of_a_repeated_key_are_named() {
+fn repeated_jsonl_key_is_reported_with_both_lines() {
     let sandbox = Sandbox::new();
     sandbox.write("rows.jsonl", "{\"k\": \"a\"}\n\n{\"k\": \"b\"}\n[]\n{\"k\": \"a\"}\n");
     let ran = sandbox.say("shard rows.jsonl --key k --output out").ends(1);
@@ -151,7 +151,7 @@ fn both_lines_of_a_repeated_key_are_named() {
 }
 
 #[test]
-fn both_rows_of_a_repeated_key_are_named() {
+fn repeated_row_key_is_reported_with_both_rows() {
     for (name, rows, first, second) in [
         ("rows.csv", "k,n\na,1\nb,2\na,3\n", "the key of row 2", "row 0 of"),
         ("rows.json", r#"[{"k": "a"}, {"k": "b"}, {"k": "a"}]"#, "the key of element 3", "element 1 of"),
@@ -164,14 +164,14 @@ fn both_rows_of_a_repeated_key_are_named() {
 }
 
 #[test]
-fn elements_of_a_list_are_named_as_such() {
+fn invalid_list_element_is_reported_by_its_number() {
     let sandbox = Sandbox::new();
     sandbox.write("rows.json", r#"[{"k": "a"}, 7, {"k": "b"}]"#);
     sandbox.say("shard rows.json --key k --output out").ends(1).complains("element 2");
 }
 
 #[test]
-fn names_of_parts_that_no_sample_has_are_mistakes() {
+fn unknown_part_names_are_refused_with_a_suggestion() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.jpg", "1");
     sandbox.write("in/a.txt", "2");
@@ -186,7 +186,7 @@ fn names_of_parts_that_no_sample_has_are_mistakes() {
 }
 
 #[test]
-fn what_the_preparation_would_refuse_or_report_is_known_before_anything_is_written() {
+fn preparation_refusals_are_reported_before_shards_are_written() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.txt", "1");
     sandbox.write("in/b.txt", "2");
@@ -202,7 +202,7 @@ fn what_the_preparation_would_refuse_or_report_is_known_before_anything_is_writt
 }
 
 #[test]
-fn names_that_are_cut_at_their_first_dot_are_noted_before_anything_is_written() {
+fn dry_run_notes_names_cut_at_the_first_dot() {
     let sandbox = Sandbox::new();
     for version in 1..5 {
         sandbox.write(&format!("in/v1.{version}.clip.txt"), "1");
@@ -213,7 +213,7 @@ fn names_that_are_cut_at_their_first_dot_are_noted_before_anything_is_written() 
 }
 
 #[test]
-fn what_is_left_out_is_in_the_table_of_findings() {
+fn skipped_files_and_rows_are_in_the_findings_table() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.txt", "1");
     sandbox.write("in/noname", "1");
@@ -225,7 +225,7 @@ fn what_is_left_out_is_in_the_table_of_findings() {
 }
 
 #[test]
-fn a_stopped_run_of_another_command_is_not_thrown_away() {
+fn stopped_run_of_another_command_is_kept_without_restart() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.txt", "1");
     sandbox.write("out.gristmill/journal", "");

@@ -11,7 +11,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn the_same_plan_has_nothing_to_do_and_another_one_is_refused() {
+fn same_shard_plan_does_nothing_and_different_plan_is_refused() {
     let sandbox = sandbox();
     sandbox.say("shard in --output out --max-count 2").ends(0).says("Wrote 5 samples (10 parts) to 3 shards");
     let before = files_below(&sandbox.path("out"));
@@ -32,7 +32,7 @@ fn the_same_plan_has_nothing_to_do_and_another_one_is_refused() {
 }
 
 #[test]
-fn answers_that_are_wrong_for_any_data_are_refused_before_anything_is_read() {
+fn invalid_shard_flags_are_refused_before_reading() {
     let sandbox = sandbox();
     for (line, reason) in [
         ("shard in --output out --pattern x.tar", "no place for the number"),
@@ -55,7 +55,7 @@ fn answers_that_are_wrong_for_any_data_are_refused_before_anything_is_read() {
 }
 
 #[test]
-fn repeated_keys_are_refused_with_both_places_and_nothing_is_written() {
+fn repeated_keys_are_refused_with_both_shards_before_writing() {
     let sandbox = sandbox();
     sandbox.tar("in/2.tar", ["b"]);
     let refused = sandbox.say("shard in --output out").ends(1);
@@ -105,7 +105,7 @@ fn samples_in_pieces_and_repeated_keys_are_refused_together_and_one_command_mend
 }
 
 #[test]
-fn parts_that_the_first_sample_of_a_key_lacks_are_not_left_out_silently() {
+fn parts_lost_by_keep_first_are_problems() {
     let sandbox = Sandbox::new();
     let entry = |name: &str| (name.to_owned(), b"{}".to_vec());
     sandbox.tar_of("in/a.tar", &["0.png", "1.png", "0.json", "1.json"].map(entry));
@@ -119,7 +119,7 @@ fn parts_that_the_first_sample_of_a_key_lacks_are_not_left_out_silently() {
 }
 
 #[test]
-fn a_dry_run_writes_nothing_and_lists_of_keys_have_to_match() {
+fn shard_dry_run_writes_nothing_and_unmatched_key_lists_are_refused() {
     let sandbox = sandbox();
     sandbox.say("shard in --output out --dry-run").ends(0).says("Would write 5 samples");
     assert!(!sandbox.has("out") && !sandbox.has("out.gristmill"));

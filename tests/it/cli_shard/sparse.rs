@@ -70,7 +70,7 @@ fn content(sandbox: &Sandbox, archive: &str, name: &str) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn archives_of_gnu_tar_give_the_shards_of_the_same_files_without_holes() {
+fn sparse_gnu_archives_give_the_same_shards_as_plain_archives() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/field/T06");
     let sandbox = Sandbox::new();
     for folder in ["plain", "gnu", "pax"] {
@@ -147,7 +147,7 @@ fn sparse_entries_of_every_format_are_written_in_full() {
 }
 
 #[test]
-fn what_python_reads_of_a_size_in_a_pax_record_is_a_problem() {
+fn sparse_entries_that_python_misreads_are_problems() {
     let sandbox = Sandbox::new();
     let records = |more: &[(&'static str, &str)]| {
         let sparse = [("GNU.sparse.size", "1024"), ("GNU.sparse.map", "0,512")];

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 #[test]
-fn every_spelling_of_a_packing_is_read() {
+fn alternative_compression_suffixes_are_read_by_dedup() {
     let sandbox = case("D10");
     is_clean(&sandbox.say("dedup text --minlen 50 --output OUT --json"));
     let packed = sandbox.read("OUT/shard_00000000_processed.jsonl.zstd");
@@ -18,7 +18,7 @@ fn every_spelling_of_a_packing_is_read() {
 }
 
 #[test]
-fn one_file_is_deduplicated_alone() {
+fn single_file_is_deduplicated_like_a_folder_with_it() {
     let sandbox = case("D11");
     is_clean(&sandbox.say("dedup one.jsonl --minlen 50 --dry-run --json"));
     is_clean(&sandbox.say("dedup one.jsonl --minlen 50 --output OUT --json"));
@@ -86,7 +86,7 @@ fn every_name_that_pack_reads_is_read_by_dedup() {
 }
 
 #[test]
-fn a_file_whose_content_has_another_packing_than_its_name_is_named() {
+fn file_whose_packing_differs_from_its_suffix_is_reported() {
     let sandbox = case("D10");
     sandbox.write("in/a.jsonl", repeated());
     sandbox.write("in/b.jsonl.zstd", {

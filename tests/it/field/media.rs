@@ -24,7 +24,7 @@ fn opus_in_matroska_is_cut_by_the_pre_skip_of_its_own_header() {
 
 /// A change of the codec header alone, to a pre-skip that differs from the CodecDelay, changes the count.
 #[test]
-fn the_pre_skip_counts_at_any_number_of_channels_and_any_delay() {
+fn opus_pre_skip_is_subtracted_independently_of_channels_and_delay() {
     let sandbox = Sandbox::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/field/M05");
     let original = std::fs::read(folder.join("sound_16000.webm")).unwrap();
@@ -42,7 +42,7 @@ fn the_pre_skip_counts_at_any_number_of_channels_and_any_delay() {
 }
 
 #[test]
-fn a_text_that_unpacks_to_too_much_is_a_problem_of_decode() {
+fn oversized_compressed_png_text_is_a_problem_with_decode() {
     let sandbox = case("M14");
     let report = sandbox.say(&format!("prepare-media . {PLAIN} --decode")).ends(1).json("problems");
     let problems = entries(&report, "problem");
@@ -74,7 +74,7 @@ fn picture(before: &[Vec<u8>], after: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn texts_of_pictures_have_the_limits_of_pillow() {
+fn png_text_limits_equal_those_of_pillow() {
     const MIB: usize = 1 << 20;
     let text = |len: usize| chunk(b"zTXt", &[b"Comment\0\0", zlib(len).as_slice()].concat());
     let international = |len: usize| chunk(b"iTXt", &[b"Title\0\x01\0en\0\0", zlib(len).as_slice()].concat());

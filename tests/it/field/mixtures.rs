@@ -35,7 +35,7 @@ fn a_folder_of_files_is_an_aux_source_without_its_scheme() {
 }
 
 #[test]
-fn a_mistake_of_aux_is_one_message_at_the_flag() {
+fn invalid_aux_source_is_one_error_that_names_the_flag() {
     let sandbox = jsonl();
     sandbox.write("raw/x.tar", [0; 1024]);
     for path in ["nowhere", "filesystem://nowhere", "asr.jsonl", "raw"] {
@@ -79,7 +79,7 @@ fn splits_that_share_samples_are_reported() {
 }
 
 #[test]
-fn a_data_set_that_is_blended_several_times_is_named() {
+fn data_set_blended_several_times_is_noted() {
     let sandbox = case("E18");
     let notes = |name: &str| entries(&is_clean(&sandbox.say(&format!("mix check {name} --json"))), "note");
     names(&notes("outer.yaml"), &["train contains 'wds' 3 times, together 70 %", "outer.yaml"]);
@@ -89,7 +89,7 @@ fn a_data_set_that_is_blended_several_times_is_named() {
 }
 
 #[test]
-fn a_data_set_is_the_same_by_any_path() {
+fn data_set_under_several_paths_is_recognized_as_one() {
     let sandbox = case("E18");
     std::os::unix::fs::symlink("wds", sandbox.path("link")).unwrap();
     let notes = |splits: &str| entries(&check(&sandbox, splits, 0), "note");
@@ -110,7 +110,7 @@ fn a_data_set_is_the_same_by_any_path() {
 }
 
 #[test]
-fn repetitions_that_no_counter_holds_are_refused() {
+fn repetitions_above_the_integer_limit_are_refused() {
     let sandbox = case("E18");
     let splits = |amount: &str| format!("  train:\n    blend_epochized:\n    - {{path: wds, repetitions: {amount}}}\n");
     let refused = |splits: &str| {
@@ -136,7 +136,7 @@ fn repetitions_that_no_counter_holds_are_refused() {
 }
 
 #[test]
-fn a_member_at_a_url_is_a_note_and_a_lost_folder_is_refused() {
+fn member_at_a_url_is_noted_and_a_missing_folder_refused() {
     let sandbox = case("E18");
     for scheme in ["msc", "rclone", "dss"] {
         let url = format!("{scheme}://profile/x");

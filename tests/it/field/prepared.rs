@@ -50,7 +50,7 @@ fn rename_samples(path: &Path) {
 }
 
 #[test]
-fn a_copy_without_times_is_clean() {
+fn copied_data_set_with_new_modification_times_has_no_problems() {
     let sandbox = copied();
     let before = [sandbox.text("copy/.nv-meta/split.yaml"), sandbox.text("copy/.nv-meta/dataset.yaml")];
     let lint = is_clean(&sandbox.say("lint copy --json"));
@@ -66,7 +66,7 @@ fn a_copy_without_times_is_clean() {
 }
 
 #[test]
-fn a_copy_whose_times_are_kept_has_no_message() {
+fn copied_data_set_with_kept_modification_times_has_no_time_note() {
     let sandbox = copied();
     for entry in std::fs::read_dir(sandbox.path("data")).unwrap().map(Result::unwrap) {
         if entry.path().is_file() {
@@ -81,7 +81,7 @@ fn a_copy_whose_times_are_kept_has_no_message() {
 }
 
 #[test]
-fn other_entries_of_the_same_size_are_a_problem_of_that_shard_alone() {
+fn changed_entries_of_equal_size_are_a_problem_of_their_shard() {
     let sandbox = copied();
     rename_samples(&sandbox.path("copy/s_000003.tar"));
     for command in ["lint copy --json", "verify copy --json"] {
@@ -130,7 +130,7 @@ fn doubled() -> Sandbox {
 const LAST_LIST: &str = "exclude:\n- s_01.tar/102\n";
 
 #[test]
-fn of_two_lists_of_excludes_the_last_counts_and_the_key_is_a_problem() {
+fn last_of_two_exclude_lists_applies_and_the_repeated_key_is_a_problem() {
     let sandbox = doubled();
     for command in ["lint data --json", "verify data --json"] {
         let report = sandbox.say(command).ends(1).json("problems");
@@ -150,7 +150,7 @@ fn of_two_lists_of_excludes_the_last_counts_and_the_key_is_a_problem() {
 }
 
 #[test]
-fn a_doubled_key_is_reported_where_another_command_reads_the_splits() {
+fn repeated_exclude_key_is_reported_by_commands_that_read_splits() {
     let sandbox = doubled();
     sandbox.write(
         "mix.yaml",
@@ -180,7 +180,7 @@ fn a_doubled_key_is_reported_where_another_command_reads_the_splits() {
 }
 
 #[test]
-fn the_editor_joins_the_lists_of_excludes() {
+fn split_edits_merge_two_exclude_lists() {
     let sandbox = doubled();
     sandbox.say("splits exclude data s_02.tar/203 --yes").ends(0);
     let text = sandbox.text("data/.nv-meta/split.yaml");
@@ -211,7 +211,7 @@ fn tables_without_a_row_need_no_uuid() {
 }
 
 #[test]
-fn new_shards_without_answers_are_refused_with_their_number_and_the_flag() {
+fn new_shards_are_refused_with_their_count_and_the_update_flag() {
     let sandbox = Sandbox::new();
     sandbox.tar("data/a.tar", ["one"]);
     sandbox.say("prepare data --yes --split-ratio 1,0,0 --sample-type CrudeWebdataset").ends(0);

@@ -76,7 +76,7 @@ fn older_pax_formats_of_sparse_entries_are_reported() {
 }
 
 #[test]
-fn links_that_would_be_parts_are_reported_apart_from_harmless_ones() {
+fn linked_parts_are_reported_and_harmless_links_are_not() {
     let sandbox = case("T07");
     let words = ["2 parts are links", "'0002.jpg'", "'0003.jpg'", "--hard-dereference"];
     is_reported_by_all(&sandbox, "links", "linked-part", &words);
@@ -114,7 +114,7 @@ fn files_that_look_like_shards_and_are_not_read_are_reported() {
 }
 
 #[test]
-fn other_packings_and_capitals_are_reported_and_companions_are_not() {
+fn unread_compressions_and_capital_suffixes_are_reported() {
     let sandbox = Sandbox::new();
     sandbox.tar("data/a.tar", ["1"]);
     let unread = ["b.tar.bz2", "c.tar.xz", "D.TAR.GZ", "E.TGZ", "sub/f.Tar", "g.TAR.XZ", "h.tbz2", "i.tar.lz4"];
@@ -133,7 +133,7 @@ fn other_packings_and_capitals_are_reported_and_companions_are_not() {
 }
 
 #[test]
-fn a_folder_of_nothing_but_unread_shards_names_them() {
+fn folder_of_only_unread_shards_is_refused_with_their_names() {
     let sandbox = Sandbox::new();
     sandbox.write("data/b.tar.gz", b"x");
     sandbox.write("data/C.TAR", b"x");
@@ -197,7 +197,7 @@ fn say_without_home(sandbox: &Sandbox, line: &str) -> RunOutput {
 }
 
 #[test]
-fn a_home_folder_that_cannot_be_written_to_is_done_without() {
+fn read_only_home_folder_does_not_prevent_commands() {
     let sandbox = case("X02");
     let answers = "--yes --json --split-ratio 1,0,0 --sample-type CrudeWebdataset";
     is_clean(&say_without_home(&sandbox, &format!("prepare . {answers} --dry-run")));

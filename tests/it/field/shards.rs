@@ -63,7 +63,7 @@ fn without_tables(sandbox: &Sandbox, folder: &str) {
 }
 
 #[test]
-fn parts_in_several_places_of_a_shard_are_refused_as_what_they_are() {
+fn scattered_samples_of_a_shard_are_refused_with_the_sort_hint() {
     let sandbox = case("T02");
     for flags in ["", "--duplicates keep-first", "--skip-sample-tables", "--dry-run"] {
         let error = is_refused(&sandbox, "unsorted", &prepare_with(&sandbox, "unsorted", flags));
@@ -86,7 +86,7 @@ fn lint_finds_parts_in_several_places_with_and_without_tables() {
 }
 
 #[test]
-fn a_sample_divided_between_two_shards_names_both() {
+fn sample_divided_between_two_shards_is_refused_with_both() {
     let sandbox = Sandbox::new();
     tar(&sandbox, "data/a.tar", &["0.jpg", "0.txt", "1.jpg"]);
     tar(&sandbox, "data/b.tar", &["1.txt", "2.jpg", "2.txt"]);
@@ -98,7 +98,7 @@ fn a_sample_divided_between_two_shards_names_both() {
 }
 
 #[test]
-fn copies_that_share_a_part_keep_their_way_out() {
+fn duplicates_with_common_parts_can_be_excluded_by_keep_first() {
     let sandbox = Sandbox::new();
     tar(&sandbox, "data/a.tar", &["0.jpg", "0.txt", "1.jpg", "1.txt"]);
     tar(&sandbox, "data/b.tar", &["1.jpg", "1.json", "2.txt", "1.txt"]);
@@ -111,7 +111,7 @@ fn copies_that_share_a_part_keep_their_way_out() {
 }
 
 #[test]
-fn one_scattered_sample_among_copies_is_found() {
+fn scattered_sample_among_many_duplicates_is_found() {
     let sandbox = Sandbox::new();
     let copies: Vec<String> = (0..1500).map(|n| format!("k{n:04}.txt")).collect();
     let mut first: Vec<&str> = copies.iter().map(String::as_str).collect();
@@ -208,7 +208,7 @@ fn fix_duplicates_puts_the_names_of_shards_before_keys() {
 }
 
 #[test]
-fn fix_duplicates_keeps_excludes_and_refuses_what_names_of_shards_do_not_solve() {
+fn fix_duplicates_keeps_excludes_and_refuses_unresolvable_duplicates() {
     let sandbox = Sandbox::new();
     let fix = "energon prepare data --non-interactive --fix-duplicates --force-overwrite --split-ratio 1,0,0";
     tar(&sandbox, "data/a.tar", &["k.txt", "l.txt"]);

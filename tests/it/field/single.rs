@@ -12,7 +12,7 @@ fn with_duplicates() -> Sandbox {
 }
 
 #[test]
-fn one_shard_by_itself_is_browsed_described_and_checked() {
+fn single_shard_is_browsed_described_and_linted() {
     let sandbox = Sandbox::new();
     sandbox.tar("data/a.tar", ["1", "2", "3"]);
     sandbox.tar("data/b.tar", ["4"]);
@@ -31,7 +31,7 @@ fn one_shard_by_itself_is_browsed_described_and_checked() {
 }
 
 #[test]
-fn what_is_wrong_with_one_shard_is_found() {
+fn lint_and_info_find_problems_of_a_single_shard() {
     let sandbox = case("T06");
     names(&entries(&sandbox.say("lint gnu/s.tar --json").json("problems"), "problem"), &["sparse-entry", "s.tar"]);
     names(&entries(&sandbox.say("info gnu/s.tar --json").json("problems"), "problem"), &["sparse-entry"]);
@@ -59,7 +59,7 @@ fn very_many_shards_are_noted_by_info_and_lint() {
 }
 
 #[test]
-fn prompts_ask_what_to_do_about_keys_that_name_several_samples() {
+fn prompts_offer_choices_for_duplicate_keys() {
     let sandbox = with_duplicates();
     let line = "prepare data --plain --split-ratio 1,0,0 --skip-dataset-yaml";
     let mut dialogue = Dialogue::start(&sandbox, line, "xterm");

@@ -10,7 +10,7 @@ fn report(ran: &crate::cli_support::RunOutput) -> Value {
 }
 
 #[test]
-fn json_that_is_not_one_object_per_line_is_refused_once() {
+fn json_without_one_object_per_line_is_refused_with_a_jq_hint() {
     for (input, command) in [("array.json.gz", "jq -c '.[]'"), ("objects_indented.jsonl", "jq -c .")] {
         let sandbox = case("K09");
         let ran = pack(&sandbox, input);
@@ -28,7 +28,7 @@ fn json_that_is_not_one_object_per_line_is_refused_once() {
 }
 
 #[test]
-fn a_byte_order_mark_is_reported_with_the_way_to_remove_it() {
+fn byte_order_mark_is_reported_with_a_removal_command() {
     let sandbox = case("K07");
     let report = pack(&sandbox, "bom.jsonl").json("problems");
     assert_eq!(report["documents"], 5);
@@ -73,7 +73,7 @@ fn a_byte_order_mark_is_reported_in_packed_text_and_in_later_lines() {
 }
 
 #[test]
-fn good_lines_are_kept_where_later_lines_are_not_one_object_each() {
+fn valid_lines_before_invalid_lines_are_packed() {
     let good = "{\"text\": \"a\"}\n{\"text\": \"b\"}\n";
     for (later, problems) in [("[1]\n[{\"text\": \"c\"}]\n", 2), ("{\n  \"text\": \"c\"\n}\n", 3)] {
         let text = format!("{good}{later}");
@@ -150,7 +150,7 @@ fn hidden_copies_and_unfinished_files_are_left_out() {
 }
 
 #[test]
-fn classic_names_and_the_drop_in_read_hidden_copies_as_the_reference_program_does() {
+fn compat_and_nanotron_drop_in_read_hidden_copies() {
     // The reference program reads every readable file of the folder, and so does `--compat`, which reports this.
     let sandbox = case("K20");
     let report = report(&pack_with(&sandbox, "out", "--compat"));
@@ -170,7 +170,7 @@ fn classic_names_and_the_drop_in_read_hidden_copies_as_the_reference_program_doe
 }
 
 #[test]
-fn pointers_of_git_lfs_are_named_under_every_name_and_inside_shards() {
+fn git_lfs_pointers_are_reported_as_files_and_shard_entries() {
     let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 12345\n", "7".repeat(64));
     let way_out = ["Git LFS pointer", "git lfs pull"];
     for name in ["spiece.model", "tokenizer.model"] {

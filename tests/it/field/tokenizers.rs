@@ -27,7 +27,7 @@ fn special_tokens_in_texts_are_reported_in_every_format() {
 }
 
 #[test]
-fn other_special_tokens_are_reported_by_name_and_the_ids_stay() {
+fn special_tokens_in_texts_are_reported_by_name_and_encoded() {
     let sandbox = case("K04");
     let with = ["<|im_start|>", "<|im_end|>", "<|tool|>"].iter().zip(257..).map(|(text, id)| {
         serde_json::json!({"id": id, "content": text, "single_word": false, "lstrip": false, "rstrip": false,
@@ -77,7 +77,7 @@ fn truncation_and_padding_of_the_tokenizer_file_are_problems() {
 }
 
 #[test]
-fn forager_and_modalities_report_what_they_take_of_truncation_and_padding() {
+fn forager_and_modalities_report_truncation_and_padding() {
     let run = |format: &str, file: &str| {
         let sandbox = case("K05");
         let ran = sandbox.say(&format!("pack docs.jsonl {format} --tokenizer {file} --output OUT --json"));
@@ -96,7 +96,7 @@ fn forager_and_modalities_report_what_they_take_of_truncation_and_padding() {
 }
 
 #[test]
-fn tokenizer_files_that_are_not_read_are_named_for_what_they_are() {
+fn unsupported_tokenizer_files_are_refused_with_their_kind() {
     let sandbox = case("K17");
     let tekken = sandbox.read("tekken.json");
     sandbox.write("other/name.json", &tekken);

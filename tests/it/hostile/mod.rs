@@ -162,8 +162,8 @@ survives! {
     tar_indexes_survive_any_bytes: "tar_idx", seeds::golden(".tar.idx"), seeds::TAR_TOKENS;
     metadatasets_survive_any_text: "metadataset", seeds::metadataset(), seeds::YAML_TOKENS;
     join_indexes_survive_any_bytes: "join_idx", seeds::golden(".bin"), seeds::TAR_TOKENS;
-    indexes_of_pairs_survive_any_bytes: "megatron_idx", seeds::golden_of("megatron", ".idx"), seeds::TAR_TOKENS;
-    indexes_of_shards_survive_any_bytes: "mds_index", [seeds::golden_of("mds", "index.json"), seeds::golden_of("mds", ".mds")].concat(), seeds::LINE_TOKENS;
+    megatron_indexes_survive_any_bytes: "megatron_idx", seeds::golden_of("megatron", ".idx"), seeds::TAR_TOKENS;
+    mds_indexes_and_shards_survive_any_bytes: "mds_index", [seeds::golden_of("mds", "index.json"), seeds::golden_of("mds", ".mds")].concat(), seeds::LINE_TOKENS;
     arrow_files_survive_any_bytes: "arrow_file", seeds::golden_of("arrow", ".arrow"), seeds::TAR_TOKENS;
     csv_files_survive_any_bytes: "csv_file", seeds::golden_of("csv", ".csv"), seeds::CSV_TOKENS;
     parquet_files_survive_any_bytes: "parquet_file", seeds::golden_of("parquet", ".parquet"), seeds::TAR_TOKENS;
@@ -174,31 +174,31 @@ survives! {
     patterns_survive_any_text: "pattern", seeds::patterns(), seeds::PATTERN_TOKENS;
     field_maps_survive_any_text: "field_map", seeds::field_maps(), seeds::FIELD_TOKENS;
     plans_survive_any_text: "plan_yaml", seeds::plans(), seeds::YAML_TOKENS;
-    parts_survive_any_bytes: "decode", seeds::parts(), seeds::PART_TOKENS;
+    part_decoders_survive_any_bytes: "decode", seeds::parts(), seeds::PART_TOKENS;
     documents_of_dedup_survive_any_bytes: "dedup_documents", seeds::documents(), seeds::LINE_TOKENS;
-    lines_survive_any_bytes: "jsonl", seeds::lines(), seeds::LINE_TOKENS;
-    shown_text_survives_any_bytes: "display_safe", seeds::texts(), seeds::TEXT_TOKENS;
+    jsonl_lines_survive_any_bytes: "jsonl", seeds::lines(), seeds::LINE_TOKENS;
+    display_of_text_survives_any_bytes: "display_safe", seeds::texts(), seeds::TEXT_TOKENS;
     wav_avi_flac_and_aac_survive_any_bytes: "riff", seeds::riff(), seeds::RIFF_TOKENS;
     pictures_survive_any_bytes: "image", seeds::media("images"), seeds::PICTURE_TOKENS;
-    sound_in_frames_and_pages_survives_any_bytes:
+    mpeg_audio_and_ogg_files_survive_any_bytes:
         "sound_in_frames_and_pages",
         [seeds::media("mpeg_audio"), seeds::media("ogg")].concat(),
         seeds::SOUND_TOKENS;
-    files_of_boxes_survive_any_bytes: "iso_media", seeds::media("iso"), seeds::BOX_TOKENS;
+    iso_media_files_survive_any_bytes: "iso_media", seeds::media("iso"), seeds::BOX_TOKENS;
     matroska_files_survive_any_bytes: "matroska", seeds::media("matroska"), seeds::ELEMENT_TOKENS;
-    kinds_of_media_survive_any_bytes: "media_kind", seeds::media("images"), seeds::PICTURE_TOKENS;
+    media_kind_detection_survives_any_bytes: "media_kind", seeds::media("images"), seeds::PICTURE_TOKENS;
 }
 
 proptest! {
     #![proptest_config(Config { cases: cases().max(1000), failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn any_text_is_shown_without_anything_a_terminal_obeys(text in any::<String>()) {
+    fn displayed_text_has_no_terminal_control_sequences(text in any::<String>()) {
         bodies::display(text.as_bytes());
     }
 
     #[test]
-    fn every_single_character_is_shown_or_replaced(c in any::<char>()) {
+    fn displayed_characters_are_printable_or_replaced(c in any::<char>()) {
         let text = format!("a{c}b");
         let shown = gristmill_core::text::display_safe(&text);
         prop_assert!(shown.len() > 2, "nothing vanishes silently");
@@ -207,7 +207,7 @@ proptest! {
     }
 
     #[test]
-    fn piles_of_combining_marks_are_cut(marks in prop::collection::vec(0x300u32..0x370, 0..200)) {
+    fn long_sequences_of_combining_marks_are_cut(marks in prop::collection::vec(0x300u32..0x370, 0..200)) {
         let text: String = std::iter::once('a').chain(marks.iter().filter(|&&c| c != 0x34f).filter_map(|&c| char::from_u32(c))).collect();
         let shown = gristmill_core::text::display_safe(&text);
         prop_assert!(shown.chars().count() <= 18);

@@ -60,7 +60,7 @@ fn one_list_scrolls_over_all_shards() {
 }
 
 #[test]
-fn a_key_is_found_and_found_again() {
+fn matches_of_a_key_search_are_stepped_through() {
     let test_home = prepared();
     let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
@@ -76,7 +76,7 @@ fn a_key_is_found_and_found_again() {
 }
 
 #[test]
-fn numbers_lead_to_samples() {
+fn typed_numbers_select_samples() {
     let test_home = prepared();
     let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
@@ -89,7 +89,7 @@ fn numbers_lead_to_samples() {
 }
 
 #[test]
-fn a_random_sample_is_somewhere_else_sooner_or_later() {
+fn random_key_selects_another_sample() {
     let test_home = prepared();
     let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
@@ -104,7 +104,7 @@ fn a_random_sample_is_somewhere_else_sooner_or_later() {
 }
 
 #[test]
-fn a_sample_is_excluded_and_taken_back_and_what_stays_is_written_once() {
+fn excluded_samples_are_undone_and_written_after_review() {
     let test_home = prepared();
     let split = test_home.data().join("big/.nv-meta/split.yaml");
     let before = std::fs::read_to_string(&split).unwrap();
@@ -149,7 +149,7 @@ fn the_loader_view_shows_fields_and_the_error_that_training_would_raise() {
 }
 
 #[test]
-fn offsets_are_next_to_the_index() {
+fn location_view_shows_offsets_of_archive_and_index() {
     let test_home = prepared();
     let mut story = browse(&test_home, &["big", "--sample", "000001"]);
     at(&mut story, "000001");
@@ -165,7 +165,7 @@ fn keys_of(shown: &str) -> Vec<String> {
 }
 
 #[test]
-fn two_people_with_one_seed_see_one_contact_sheet() {
+fn contact_sheets_of_one_seed_show_the_same_samples() {
     let test_home = prepared();
     let has_sheet = |shown: &str| shown.contains("seed 77") && !shown.contains('#') && keys_of(shown).len() >= 6;
     let ask = |story: &mut Story| {
@@ -188,7 +188,7 @@ fn two_people_with_one_seed_see_one_contact_sheet() {
 }
 
 #[test]
-fn parts_are_exported_and_nothing_is_written_over() {
+fn parts_are_exported_without_replacing_files() {
     let test_home = prepared();
     let mut story = browse(&test_home, &["big", "--number", "3"]);
     at(&mut story, "000003");
@@ -218,7 +218,7 @@ fn all_marked_samples_are_exported() {
 }
 
 #[test]
-fn names_that_lead_out_of_a_folder_are_shown_and_not_exported() {
+fn unsafe_sample_names_are_escaped_and_not_exported() {
     let test_home = TestHome::new();
     test_home.file("bad/shard_0.tar", &hostile_tar());
     let mut story = browse(&test_home, &["bad"]);
@@ -277,7 +277,7 @@ fn a_part_is_opened_as_a_read_only_copy() {
 }
 
 #[test]
-fn a_filter_lists_only_what_fits() {
+fn filter_lists_only_matching_samples() {
     let test_home = prepared();
     let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
@@ -290,7 +290,7 @@ fn a_filter_lists_only_what_fits() {
 }
 
 #[test]
-fn what_is_not_prepared_is_scanned_as_one_looks() {
+fn unprepared_data_set_is_scanned_by_the_browser() {
     let test_home = TestHome::furnished();
     let mut story = browse(&test_home, &["coco"]);
     story.wait_for("12 samples").wait_for("jpg txt json");
@@ -323,7 +323,7 @@ fn files_of_a_media_folder_are_samples() {
 }
 
 #[test]
-fn home_opens_the_browser_and_takes_it_back() {
+fn browser_opens_from_home_and_returns_to_it() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("b  browse").keys("b").wait_for("▸ browse ▸ coco").wait_for("12 samples");
@@ -333,7 +333,7 @@ fn home_opens_the_browser_and_takes_it_back() {
 }
 
 #[test]
-fn a_data_set_that_cannot_be_browsed_says_what_can() {
+fn unsupported_file_shows_a_reason_in_the_browser() {
     let test_home = TestHome::new();
     test_home.file("note.txt", b"hello\n");
     let mut story = browse(&test_home, &["note.txt"]);
@@ -342,7 +342,7 @@ fn a_data_set_that_cannot_be_browsed_says_what_can() {
 }
 
 #[test]
-fn a_shard_that_goes_away_leaves_rows_that_say_so() {
+fn deleted_shard_leaves_rows_with_the_reason() {
     let test_home = TestHome::new();
     for number in 0..3 {
         test_home.shard(&format!("big/shard_{number:04}.tar"), number * 100, 40);
@@ -359,7 +359,7 @@ fn a_shard_that_goes_away_leaves_rows_that_say_so() {
 }
 
 #[test]
-fn an_empty_folder_says_what_was_looked_for() {
+fn browser_of_an_empty_folder_names_the_expected_content() {
     let test_home = TestHome::new();
     std::fs::create_dir_all(test_home.data().join("hollow")).unwrap();
     let mut story = browse(&test_home, &["hollow"]);
@@ -368,7 +368,7 @@ fn an_empty_folder_says_what_was_looked_for() {
 }
 
 #[test]
-fn any_size_can_be_used_and_a_storm_of_sizes_ends_well() {
+fn browser_works_at_any_size_and_after_many_resizes() {
     let test_home = prepared();
     let mut story = StoryOptions::new(&test_home).arguments(&["browse", "big"]).size(40, 12).run();
     at(&mut story, "000000");
@@ -406,7 +406,7 @@ fn damaged() -> TestHome {
 }
 
 #[test]
-fn broken_samples_are_found_excluded_thought_over_and_written() {
+fn damaged_samples_are_found_excluded_and_written() {
     let test_home = damaged();
     let file = test_home.data().join("big/.nv-meta/split.yaml");
     let mut story = browse(&test_home, &["big"]);
@@ -430,7 +430,7 @@ fn broken_samples_are_found_excluded_thought_over_and_written() {
 }
 
 #[test]
-fn a_marked_range_is_excluded_as_one_change_and_taken_back_as_one() {
+fn marked_range_is_excluded_and_undone_as_one_change() {
     let test_home = prepared();
     let file = test_home.data().join("big/.nv-meta/split.yaml");
     let mut story = browse(&test_home, &["big", "--number", "38"]);
@@ -453,7 +453,7 @@ fn a_marked_range_is_excluded_as_one_change_and_taken_back_as_one() {
 }
 
 #[test]
-fn a_data_set_that_goes_away_is_reported_and_one_that_comes_back_is_read_again() {
+fn moved_data_set_is_reported_and_reread_after_its_return() {
     let test_home = prepared();
     let (here, away) = (test_home.data().join("big"), test_home.data().join("away"));
     let mut story = browse(&test_home, &["big"]);
@@ -468,7 +468,7 @@ fn a_data_set_that_goes_away_is_reported_and_one_that_comes_back_is_read_again()
 }
 
 #[test]
-fn one_browses_while_a_preparation_runs() {
+fn data_sets_can_be_browsed_while_a_prepare_runs() {
     let test_home = prepared();
     for shard in 0..20_usize {
         test_home.shard(&format!("more/shard_{shard:04}.tar"), shard * 100, 3);
@@ -511,7 +511,7 @@ fn run_and_read(test_home: &TestHome, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_jobs_panel_and_the_facts_are_drawn_over_the_browser() {
+fn jobs_panel_and_facts_open_over_the_browser() {
     let test_home = prepared();
     let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
@@ -523,7 +523,7 @@ fn the_jobs_panel_and_the_facts_are_drawn_over_the_browser() {
 }
 
 #[test]
-fn the_search_for_problems_goes_on_after_a_bad_line() {
+fn problem_search_continues_after_a_bad_line() {
     let test_home = TestHome::new();
     let mut lines: Vec<String> = (0..3_000).map(|number| format!("{{\"n\": {number}}}")).collect();
     lines[40] = "no object".into();

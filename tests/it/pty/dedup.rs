@@ -18,7 +18,7 @@ fn corpus() -> TestHome {
 }
 
 #[test]
-fn repeats_are_removed_from_the_first_question_to_what_repeated() {
+fn dedup_form_runs_and_shows_removed_repeats() {
     let test_home = corpus();
     let mut story = StoryOptions::new(&test_home).size(100, 30).run();
     story.wait_for("▸ web/").wait_for("d  dedup").keys("d");
@@ -49,7 +49,7 @@ fn repeats_are_removed_from_the_first_question_to_what_repeated() {
 }
 
 #[test]
-fn without_a_folder_it_is_asked_for_and_the_screens_ask_the_rest() {
+fn dedup_without_a_folder_requests_it_and_opens_the_form() {
     let test_home = corpus();
     let mut story = StoryOptions::new(&test_home).arguments(&["dedup"]).size(80, 24).run();
     story.wait_for("JSONL or Parquet file").type_text("web").wait_for("▸ dedup ▸ web").wait_for("b.jsonl");
@@ -59,7 +59,7 @@ fn without_a_folder_it_is_asked_for_and_the_screens_ask_the_rest() {
 }
 
 #[test]
-fn going_back_loses_nothing_and_answers_that_were_left_are_there_again() {
+fn dedup_form_keeps_answers_on_back_and_after_closing() {
     let test_home = corpus();
     let mut story = StoryOptions::new(&test_home).arguments(&["dedup", "web"]).size(80, 24).run();
     story.wait_for("2 files").keys("enter").wait_for("(•) 500").keys("j").wait_for("(•) 1,000").keys("enter");
@@ -79,7 +79,7 @@ fn going_back_loses_nothing_and_answers_that_were_left_are_there_again() {
 }
 
 #[test]
-fn the_browser_draws_what_repeats_in_a_file() {
+fn browser_opens_repeats_of_a_file() {
     let test_home = corpus();
     let mut story = StoryOptions::new(&test_home).arguments(&["browse", "web/b.jsonl"]).size(80, 24).run();
     story.wait_for("2 samples").keys("j").keys("D").wait_for("repeat").keys("- -").wait_for("by 100 bytes and more");
@@ -89,7 +89,7 @@ fn the_browser_draws_what_repeats_in_a_file() {
 }
 
 #[test]
-fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was() {
+fn browse_of_a_dedup_output_shows_removed_ranges() {
     let test_home = corpus();
     let flags = ["dedup", "web", "--output", "out", "--minlen", "100", "--yes"];
     let mut story = StoryOptions::new(&test_home).arguments(&flags).size(100, 30).run();
@@ -111,7 +111,7 @@ fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was()
 }
 
 #[test]
-fn what_was_done_already_is_shown_with_the_figures_of_the_run_that_did_it() {
+fn dedup_form_shows_figures_of_the_finished_run() {
     let test_home = corpus();
     let arguments = ["dedup", "web", "--output", "web-dedup", "--minlen", "100", "--yes"];
     assert_eq!(super::harness::run_plainly(&test_home, &arguments), Some(0));
@@ -125,7 +125,7 @@ fn what_was_done_already_is_shown_with_the_figures_of_the_run_that_did_it() {
 }
 
 #[test]
-fn one_file_is_opened_from_the_home_screen_where_the_home_folder_cannot_be_written_to() {
+fn home_opens_a_file_with_an_unwritable_home_folder() {
     let test_home = TestHome::new();
     let line = |text: &str| format!("{}\n", serde_json::json!({ "text": text }));
     test_home.file("one.jsonl", (line(&format!("{NOTICE} First.")) + &line(&format!("{NOTICE} Second."))).as_bytes());

@@ -14,7 +14,7 @@ fn ctrl_c_twice_is_exit_code_130() {
 }
 
 #[test]
-fn ctrl_c_once_stays() {
+fn ctrl_c_once_does_not_quit() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/").keys("ctrl-c").wait_for("Ctrl-C again leaves").keys("j").wait_gone("Ctrl-C again");
@@ -24,7 +24,7 @@ fn ctrl_c_once_stays() {
 }
 
 #[test]
-fn a_plan_that_screens_would_not_write_is_refused_before_they_open() {
+fn save_plan_without_yes_is_refused_before_screens_open() {
     let test_home = TestHome::furnished();
     for command in [&["prepare", "coco"][..], &["pack", "text.jsonl"], &["dedup", "coco"], &[]] {
         let mut story =
@@ -35,7 +35,7 @@ fn a_plan_that_screens_would_not_write_is_refused_before_they_open() {
 }
 
 #[test]
-fn a_request_to_terminate_is_exit_code_143() {
+fn sigterm_ends_the_home_screen_with_exit_code_143() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").signal(Signal::TERM);
@@ -44,7 +44,7 @@ fn a_request_to_terminate_is_exit_code_143() {
 }
 
 #[test]
-fn a_lost_connection_is_exit_code_129() {
+fn sighup_ends_the_home_screen_with_exit_code_129() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").signal(Signal::HUP);
@@ -53,7 +53,7 @@ fn a_lost_connection_is_exit_code_129() {
 }
 
 #[test]
-fn an_interrupt_from_outside_twice_is_exit_code_130() {
+fn sigint_twice_ends_the_home_screen_with_exit_code_130() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").signal(Signal::INT).wait_for("Ctrl-C again leaves").signal(Signal::INT);
@@ -62,7 +62,7 @@ fn an_interrupt_from_outside_twice_is_exit_code_130() {
 }
 
 #[test]
-fn a_panic_gives_the_terminal_back_before_it_says_why() {
+fn panic_restores_the_terminal_before_its_message() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).variable("GRISTMILL_PANIC_ON_KEY", "P").run();
     story.wait_for("coco/").keys("P");
@@ -71,7 +71,7 @@ fn a_panic_gives_the_terminal_back_before_it_says_why() {
 }
 
 #[test]
-fn ctrl_z_sleeps_and_fg_comes_back() {
+fn ctrl_z_suspends_and_fg_resumes() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).in_a_shell().run();
     story.wait_for("prompt>").type_text("\"$GRISTMILL\"\n").wait_for("▸ coco/").assert_taken();
@@ -88,7 +88,7 @@ fn ctrl_z_sleeps_and_fg_comes_back() {
 }
 
 #[test]
-fn a_stop_from_outside_and_fg_come_back_too() {
+fn sigtstp_suspends_and_fg_resumes() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).in_a_shell().run();
     story.wait_for("prompt>").type_text("\"$GRISTMILL\"\n").wait_for("▸ coco/");
@@ -102,7 +102,7 @@ fn a_stop_from_outside_and_fg_come_back_too() {
 }
 
 #[test]
-fn without_a_shell_there_is_no_sleep() {
+fn ctrl_z_without_a_shell_does_not_suspend() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").keys("ctrl-z").wait_for("there is no shell to return to");
@@ -111,7 +111,7 @@ fn without_a_shell_there_is_no_sleep() {
 }
 
 #[test]
-fn an_ordinary_end_is_exit_code_0() {
+fn q_ends_the_home_screen_with_exit_code_0() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").keys("q");
@@ -120,7 +120,7 @@ fn an_ordinary_end_is_exit_code_0() {
 }
 
 #[test]
-fn a_quit_signal_is_exit_code_131() {
+fn sigquit_ends_the_home_screen_with_exit_code_131() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").signal(Signal::QUIT);
@@ -129,7 +129,7 @@ fn a_quit_signal_is_exit_code_131() {
 }
 
 #[test]
-fn a_worker_that_panics_costs_a_notice_and_not_the_screen() {
+fn worker_panic_is_a_toast_and_keeps_the_screen() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).variable("GRISTMILL_PANIC_IN_WORKER", "look").run();
     story.wait_for("a worker ended unexpectedly").wait_for("coco/").assert_taken();
@@ -139,7 +139,7 @@ fn a_worker_that_panics_costs_a_notice_and_not_the_screen() {
 }
 
 #[test]
-fn an_editor_has_the_terminal_to_itself_and_gives_it_back() {
+fn editor_gets_a_restored_terminal_and_the_screen_returns() {
     let test_home = TestHome::furnished();
     let note =
         "#!/bin/sh\nstty -a | grep -q -- ' icanon' && echo \"the line is whole\"\necho editing \"$1\"\nread answer\n";
@@ -161,7 +161,7 @@ fn an_editor_has_the_terminal_to_itself_and_gives_it_back() {
 }
 
 #[test]
-fn an_editor_that_fails_or_is_not_there_is_a_notice() {
+fn failed_or_missing_editor_is_reported_and_the_terminal_restored() {
     let test_home = TestHome::furnished();
     let failing = script(&test_home, "failing", "#!/bin/sh\nstty raw -echo\nkill -KILL $$\n");
     for (editor, message) in [(failing.as_str(), "ended with"), ("no-such-editor", "could not be started")] {
@@ -174,7 +174,7 @@ fn an_editor_that_fails_or_is_not_there_is_a_notice() {
 }
 
 #[test]
-fn a_request_to_terminate_ends_a_running_scan_too() {
+fn sigterm_ends_the_prepare_form_with_exit_code_143() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("▸ Source").signal(Signal::TERM);
@@ -183,7 +183,7 @@ fn a_request_to_terminate_ends_a_running_scan_too() {
 }
 
 #[test]
-fn a_panic_with_a_popup_open_gives_the_terminal_back_too() {
+fn panic_with_an_open_popup_restores_the_terminal() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).variable("GRISTMILL_PANIC_ON_KEY", "P").run();
     story.wait_for("coco/").keys("?").wait_for("Help: what works here").keys("P");
@@ -192,7 +192,7 @@ fn a_panic_with_a_popup_open_gives_the_terminal_back_too() {
 }
 
 #[test]
-fn a_request_to_terminate_ends_it_while_an_editor_is_open() {
+fn sigterm_ends_the_program_while_an_editor_is_open() {
     let test_home = TestHome::furnished();
     let content = "#!/bin/sh\ntrap 'echo the editor saved; exit 0' TERM\necho editing\nwhile :; do sleep 0.05; done\n";
     let editor = script(&test_home, "waiting", content);
@@ -207,7 +207,7 @@ fn a_request_to_terminate_ends_it_while_an_editor_is_open() {
 }
 
 #[test]
-fn a_request_to_terminate_ends_it_while_it_sleeps_and_the_shell_keeps_the_terminal() {
+fn sigterm_ends_a_suspended_program_without_touching_the_terminal() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).in_a_shell().run();
     story.wait_for("prompt>").type_text("\"$GRISTMILL\"\n").wait_for("▸ coco/").assert_taken();
@@ -242,7 +242,7 @@ fn child_of(parent: u32) -> rustix::process::Pid {
 }
 
 #[test]
-fn what_is_not_there_is_an_error_before_any_screen() {
+fn browse_of_a_missing_path_fails_before_a_screen_opens() {
     let test_home = TestHome::new();
     let mut story = StoryOptions::new(&test_home).arguments(&["browse", "nowhere"]).run();
     story.wait_for("no such file or folder");

@@ -3,7 +3,7 @@
 use super::harness::{run_plainly, StoryOptions, TestHome};
 
 #[test]
-fn the_home_screen_opens_and_q_leaves() {
+fn home_opens_and_q_quits() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").wait_for("WebDataset").assert_taken();
@@ -12,7 +12,7 @@ fn the_home_screen_opens_and_q_leaves() {
 }
 
 #[test]
-fn every_entry_says_what_it_is() {
+fn home_shows_the_kind_of_every_entry() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_until("kinds are shown", |screen| {
@@ -24,7 +24,7 @@ fn every_entry_says_what_it_is() {
 }
 
 #[test]
-fn the_filter_finds_and_gives_back() {
+fn home_filter_selects_entries_and_esc_removes_it() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").keys("/").wait_for("Esc back");
@@ -34,7 +34,7 @@ fn the_filter_finds_and_gives_back() {
 }
 
 #[test]
-fn letters_typed_into_the_filter_are_not_commands() {
+fn letters_typed_into_the_home_filter_run_no_actions() {
     let test_home = TestHome::furnished();
     test_home.file("quit.jsonl", b"{}\n");
     let mut story = StoryOptions::new(&test_home).run();
@@ -45,7 +45,7 @@ fn letters_typed_into_the_filter_are_not_commands() {
 }
 
 #[test]
-fn a_pasted_text_is_typed_not_obeyed() {
+fn pasted_text_runs_no_actions() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").paste("qqq\n").wait_for("coco/");
@@ -53,7 +53,7 @@ fn a_pasted_text_is_typed_not_obeyed() {
 }
 
 #[test]
-fn help_is_filtered_by_typing_and_runs_the_item() {
+fn typed_text_filters_help_and_enter_runs_the_action() {
     let test_home = TestHome::furnished();
     test_home.file(".secret", b"");
     let mut story = StoryOptions::new(&test_home).run();
@@ -74,7 +74,7 @@ fn the_palette_finds_an_action_by_name() {
 }
 
 #[test]
-fn folders_are_walked_into_and_out_of() {
+fn folders_are_entered_and_left() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/").keys("j j").wait_for("▸ notes/").keys("enter").wait_for("▸ readme.txt");
@@ -83,7 +83,7 @@ fn folders_are_walked_into_and_out_of() {
 }
 
 #[test]
-fn a_folder_can_be_named_on_the_command_line_of_prepare_and_left_to_home() {
+fn prepare_of_a_named_folder_opens_its_form_and_quits() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("prepare").keys("q");
@@ -92,7 +92,7 @@ fn a_folder_can_be_named_on_the_command_line_of_prepare_and_left_to_home() {
 }
 
 #[test]
-fn names_from_the_data_cannot_reach_the_terminal_as_escapes() {
+fn home_escapes_control_characters_of_names() {
     let test_home = TestHome::furnished();
     test_home.file("a\u{1b}]0;owned\u{7}b\u{202e}c.txt", b"x");
     let mut story = StoryOptions::new(&test_home).run();
@@ -101,7 +101,7 @@ fn names_from_the_data_cannot_reach_the_terminal_as_escapes() {
 }
 
 #[test]
-fn the_mouse_selects() {
+fn click_selects_a_home_entry() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/");
@@ -110,7 +110,7 @@ fn the_mouse_selects() {
 }
 
 #[test]
-fn an_editor_gets_the_terminal_and_gives_it_back() {
+fn editor_runs_in_a_restored_terminal_from_home() {
     let test_home = TestHome::furnished();
     let editor = test_home.file("editor.sh", b"#!/bin/sh\nprintf 'editing %s\\n' \"$1\"\nread answer\n");
     make_executable(&editor);
@@ -123,7 +123,7 @@ fn an_editor_gets_the_terminal_and_gives_it_back() {
 }
 
 #[test]
-fn an_editor_that_is_not_there_is_a_notice() {
+fn missing_editor_is_reported_as_a_toast() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).variable("EDITOR", "/no/such/editor").run();
     story.wait_for("▸ coco/").keys("j").wait_for("e  edit").keys("e").wait_for("could not be started");
@@ -131,7 +131,7 @@ fn an_editor_that_is_not_there_is_a_notice() {
 }
 
 #[test]
-fn the_first_frame_of_a_folder_of_ten_thousand_shards_does_not_wait_for_it() {
+fn first_frame_is_drawn_before_ten_thousand_shards_are_listed() {
     let test_home = TestHome::new();
     for number in 0..10_000 {
         test_home.file(&format!("shard_{number:05}.tar"), b"");
@@ -150,7 +150,7 @@ const ANSWERS: &[&str] =
     &["prepare", "coco", "--yes", "--split-ratio", "1,1,0", "--sample-type", "TextSample", "--field-map", "text=txt"];
 
 #[test]
-fn a_prepared_data_set_states_it_and_shows_its_splits() {
+fn prepared_data_set_shows_its_state_and_splits() {
     let test_home = TestHome::furnished();
     assert_eq!(run_plainly(&test_home, ANSWERS), Some(0));
     let mut story = StoryOptions::new(&test_home).run();
@@ -162,7 +162,7 @@ fn a_prepared_data_set_states_it_and_shows_its_splits() {
 }
 
 #[test]
-fn enter_looks_at_what_is_prepared_and_p_prepares_it_again() {
+fn enter_browses_a_prepared_data_set_and_p_opens_its_form() {
     let test_home = TestHome::furnished();
     assert_eq!(run_plainly(&test_home, ANSWERS), Some(0));
     let mut story = StoryOptions::new(&test_home).run();
@@ -173,7 +173,7 @@ fn enter_looks_at_what_is_prepared_and_p_prepares_it_again() {
 }
 
 #[test]
-fn a_preparation_made_meanwhile_is_detected_when_the_folder_is_read_again() {
+fn f5_detects_a_prepare_by_another_process() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, not prepared");
@@ -182,7 +182,7 @@ fn a_preparation_made_meanwhile_is_detected_when_the_folder_is_read_again() {
 }
 
 #[test]
-fn an_opened_data_set_is_found_under_recent_the_next_time() {
+fn recent_data_set_is_listed_after_restart() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, not prepared").keys("p").wait_for("▸ prepare ▸ coco").keys("q");
@@ -193,14 +193,14 @@ fn an_opened_data_set_is_found_under_recent_the_next_time() {
 }
 
 #[test]
-fn eighty_by_twenty_four_shows_both_panes_and_the_way_out() {
+fn home_at_80_by_24_shows_both_panes_help_and_quit() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).size(80, 24).run();
     story.wait_for("p  prepare").wait_for("▸ coco/").wait_for("? help").wait_for("q quit");
 }
 
 #[test]
-fn forty_by_twelve_can_be_used() {
+fn home_at_40_by_12_is_usable() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).size(40, 12).run();
     story.wait_for("▸ coco/").keys("tab").wait_for("p  prepare").keys("enter").wait_for("prepare");

@@ -72,7 +72,7 @@ fn hostile_names_do_not_change_the_state_of_the_terminal() {
 }
 
 #[test]
-fn commands_that_print_hostile_names_leave_the_terminal_alone() {
+fn commands_escape_hostile_names_on_the_terminal() {
     let test_home = TestHome::new();
     furnish(&test_home);
     for name in EVIL {
@@ -109,7 +109,7 @@ fn huge_picture() -> Vec<u8> {
 }
 
 #[test]
-fn hostile_parts_are_browsed_from_end_to_end() {
+fn hostile_parts_are_browsed_without_changing_the_terminal_state() {
     let test_home = TestHome::new();
     let deep = "[".repeat(200_000).into_bytes();
     let escapes = b"\x1b[2J\x1b]0;owned\x07\xc2\x9b31m\xe2\x80\xae \x1b[?1049l".to_vec();

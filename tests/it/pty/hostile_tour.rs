@@ -61,7 +61,7 @@ fn end(story: &mut Story, before: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_hostile_data_set_is_browsed_from_end_to_end() {
+fn hostile_data_set_is_browsed_without_changing_the_terminal_state() {
     let test_home = TestHome::new();
     wild::furnish(&test_home);
     let mut story = StoryOptions::new(&test_home).arguments(&["browse", "wild"]).run();
@@ -144,7 +144,7 @@ fn leaks_of_hostile_keys_are_listed() {
 }
 
 #[test]
-fn archives_that_end_and_indexes_that_are_wrong_are_browsed() {
+fn cut_archives_and_invalid_indexes_are_browsed() {
     let test_home = TestHome::new();
     wild::furnish(&test_home);
     for (name, shown) in [("cut", "▸ 0-plain"), ("lies", "s.tar"), ("broken", "▸ 000200")] {
@@ -174,7 +174,7 @@ fn archives_that_end_and_indexes_that_are_wrong_are_browsed() {
 }
 
 #[test]
-fn hostile_lines_and_hostile_media_are_browsed() {
+fn hostile_jsonl_lines_and_media_are_browsed() {
     let test_home = TestHome::new();
     wild::furnish(&test_home);
     for (name, shown) in [("lines.jsonl", "5 samples"), ("media", "4 samples")] {

@@ -39,7 +39,7 @@ fn the_end_of_a_background_job_is_announced_on_the_home_screen_and_in_the_title(
 }
 
 #[test]
-fn a_job_that_ends_during_typing_is_announced_below_the_text() {
+fn job_end_during_typing_is_announced_below_the_text_field() {
     let test_home = TestHome::furnished();
     let mut story = prepares(&test_home, "").run();
     runs_in_the_background(&mut story);
@@ -48,7 +48,7 @@ fn a_job_that_ends_during_typing_is_announced_below_the_text() {
 }
 
 #[test]
-fn the_bell_rings_and_the_title_is_left_alone_where_the_settings_say_so() {
+fn settings_enable_the_bell_and_disable_the_title() {
     let test_home = TestHome::furnished();
     let mut story = prepares(&test_home, "title: false\nbell: true\n").run();
     runs_in_the_background(&mut story);

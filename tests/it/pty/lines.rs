@@ -4,7 +4,7 @@ use super::harness::{deadline, StoryOptions, TestHome};
 use std::time::Instant;
 
 #[test]
-fn over_a_line_of_one_kilobyte_a_second_keys_still_work_and_q_ends_at_once() {
+fn slow_terminal_line_does_not_delay_quit() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).bytes_per_second(1024).run();
     story.wait_for("coco/");
@@ -20,7 +20,7 @@ fn over_a_line_of_one_kilobyte_a_second_keys_still_work_and_q_ends_at_once() {
 }
 
 #[test]
-fn a_paste_of_ten_megabytes_is_taken_and_cut() {
+fn paste_of_ten_megabytes_is_cut() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/").keys("/").wait_for("Enter accept");
@@ -33,7 +33,7 @@ fn a_paste_of_ten_megabytes_is_taken_and_cut() {
 }
 
 #[test]
-fn a_flood_of_keys_does_not_stop_the_drawing() {
+fn fifty_thousand_keys_are_processed_before_the_next_screen() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/");

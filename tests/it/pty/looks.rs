@@ -3,7 +3,7 @@
 use super::harness::{StoryOptions, TestHome};
 
 #[test]
-fn the_screen_follows_the_terminals_size() {
+fn home_screen_follows_terminal_resizes() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("p  prepare").resize(60, 20).wait_gone("p  prepare").wait_for("coco/");
@@ -12,7 +12,7 @@ fn the_screen_follows_the_terminals_size() {
 }
 
 #[test]
-fn a_storm_of_sizes_is_survived() {
+fn home_survives_a_thousand_resizes() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/");
@@ -25,7 +25,7 @@ fn a_storm_of_sizes_is_survived() {
 }
 
 #[test]
-fn a_frame_is_drawn_for_what_changes_and_none_for_what_does_not() {
+fn frames_are_drawn_only_for_changes() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, not prepared");
@@ -57,7 +57,7 @@ fn without_colour_the_selection_is_visible() {
 }
 
 #[test]
-fn with_colour_the_selection_is_visible_too() {
+fn with_colours_the_selection_is_inverted() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/").wait_for("WebDataset");

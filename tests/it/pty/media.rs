@@ -49,7 +49,7 @@ fn the_guided_prepare_records_media_by_extension() {
 }
 
 #[test]
-fn loose_media_are_described_from_the_home_screen() {
+fn media_folder_is_described_from_the_home_screen() {
     let test_home = TestHome::furnished();
     recordings(&test_home);
     let mut story = at_recordings(&test_home);
@@ -94,7 +94,7 @@ fn a_jsonl_file_is_indexed_from_the_home_screen() {
 }
 
 #[test]
-fn a_bad_line_of_a_jsonl_file_is_named_and_nothing_is_written() {
+fn bad_jsonl_line_is_reported_by_the_form_and_no_index_written() {
     let test_home = TestHome::furnished();
     test_home.file("corpus.jsonl", b"{}\nnot json\n");
     let mut story = StoryOptions::new(&test_home).run();
@@ -106,7 +106,7 @@ fn a_bad_line_of_a_jsonl_file_is_named_and_nothing_is_written() {
 }
 
 #[test]
-fn facts_of_what_is_not_prepared_are_counted_by_a_scan() {
+fn facts_of_an_unprepared_data_set_come_from_a_scan() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, not prepared").keys("f").wait_for("4 of 4 shards read").wait_for("samples with part");

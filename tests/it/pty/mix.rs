@@ -15,7 +15,7 @@ fn two_sets() -> TestHome {
 }
 
 #[test]
-fn a_mixture_is_made_in_the_form_and_accepted_by_the_check() {
+fn mixture_is_written_by_the_form_and_passes_the_check() {
     let test_home = two_sets();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, prepared").wait_for("x  mix").keys("x");
@@ -39,7 +39,7 @@ fn a_mixture_is_made_in_the_form_and_accepted_by_the_check() {
 }
 
 #[test]
-fn a_mixture_that_cannot_be_is_not_written() {
+fn invalid_mixture_is_not_written() {
     let test_home = two_sets();
     let mut story = StoryOptions::new(&test_home).size(80, 24).run();
     story
@@ -56,7 +56,7 @@ fn a_mixture_that_cannot_be_is_not_written() {
 }
 
 #[test]
-fn a_metadataset_with_mistakes_says_where() {
+fn invalid_metadataset_shows_the_line_of_its_mistake() {
     let test_home = two_sets();
     let head = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n";
     test_home.file("bad.yaml", format!("{head}  train:\n    blnd: []\n").as_bytes());

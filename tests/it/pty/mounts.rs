@@ -4,7 +4,7 @@ use super::harness::{run_plainly, StoryOptions, TestHome};
 use crate::cli_mount::has_device;
 
 #[test]
-fn a_key_mounts_what_is_browsed_and_ends_that() {
+fn key_mounts_and_unmounts_the_browsed_data_set() {
     if !has_device() {
         return;
     }

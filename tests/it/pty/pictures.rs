@@ -6,7 +6,7 @@ use super::harness::{StoryOptions, TestHome};
 const ANSWERS: &str = "\x1b_Gi=31;OK\x1b\\\x1b[6;16;8t\x1b[?62;4;22c";
 
 #[test]
-fn answers_are_never_taken_for_keys_whether_early_or_late() {
+fn terminal_replies_are_never_read_as_keys() {
     let test_home = TestHome::furnished();
     for pause in ["gristmill", "p  prepare"] {
         let mut story = StoryOptions::new(&test_home).run();
@@ -19,7 +19,7 @@ fn answers_are_never_taken_for_keys_whether_early_or_late() {
 }
 
 #[test]
-fn keys_typed_around_the_first_frame_are_not_lost() {
+fn keys_typed_around_the_first_frame_are_processed() {
     let test_home = TestHome::furnished();
     // Moving has no effect before the folder is read; quitting works from the first frame on.
     let mut story = StoryOptions::new(&test_home).run();
@@ -31,7 +31,7 @@ fn keys_typed_around_the_first_frame_are_not_lost() {
 }
 
 #[test]
-fn an_end_before_the_answer_leaves_nothing() {
+fn quit_before_the_terminal_reply_restores_the_terminal() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/");

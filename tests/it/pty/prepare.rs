@@ -30,7 +30,7 @@ fn open(test_home: &TestHome) -> Story {
 }
 
 #[test]
-fn prepare_by_ratio_with_what_the_data_suggests() {
+fn prepare_form_prepares_by_ratio_with_proposed_answers() {
     let test_home = TestHome::furnished();
     let mut story = open(&test_home);
     story.wait_for("shard_0003.tar").wait_for("jpg 100 %");
@@ -53,7 +53,7 @@ fn prepare_by_ratio_with_what_the_data_suggests() {
 }
 
 #[test]
-fn the_way_to_the_splits_is_one_key_from_everywhere() {
+fn splits_step_opens_by_key_from_every_step() {
     let test_home = TestHome::furnished();
     let mut story = open(&test_home);
     // From another step, from the ratio, and from the review, where `s` saves the plan.
@@ -74,7 +74,7 @@ fn the_way_to_the_splits_is_one_key_from_everywhere() {
 }
 
 #[test]
-fn prepare_by_pattern_after_a_first_wrong_pattern() {
+fn prepare_form_accepts_a_pattern_after_an_invalid_one() {
     let test_home = TestHome::new();
     for (number, name) in ["train-0.tar", "train-1.tar", "holdout-0.tar"].iter().enumerate() {
         test_home.shard(&format!("coco/{name}"), number * 100, 4);
@@ -99,7 +99,7 @@ fn prepare_by_pattern_after_a_first_wrong_pattern() {
 }
 
 #[test]
-fn changing_ones_mind_and_going_back_loses_nothing() {
+fn prepare_form_keeps_answers_on_back() {
     let test_home = TestHome::furnished();
     let mut story = open(&test_home);
     story.keys("j x").wait_for("left out");
@@ -117,7 +117,7 @@ fn changing_ones_mind_and_going_back_loses_nothing() {
 }
 
 #[test]
-fn answers_are_kept_as_a_draft_and_found_again() {
+fn closed_prepare_form_restores_its_draft() {
     let test_home = TestHome::furnished();
     let mut story = open(&test_home);
     next(&mut story, SPLITS);
@@ -151,7 +151,7 @@ fn a_field_map_with_an_error_and_its_repair() {
 }
 
 #[test]
-fn a_run_is_cancelled_and_the_next_one_goes_on() {
+fn cancelled_prepare_is_resumed_by_retry() {
     let test_home = TestHome::new();
     for number in 0..6 {
         test_home.shard(&format!("coco/shard_{number:04}.tar"), number * 100_000, 6_000);
@@ -203,7 +203,7 @@ fn splits_by_hand_move_a_marked_range() {
 }
 
 #[test]
-fn a_dry_run_writes_nothing_and_comes_back() {
+fn dry_run_of_the_form_writes_nothing_and_returns_to_review() {
     let test_home = TestHome::furnished();
     let mut story = open(&test_home);
     story
@@ -218,7 +218,7 @@ fn a_dry_run_writes_nothing_and_comes_back() {
 }
 
 #[test]
-fn the_plan_is_saved_under_a_name_and_never_over_another_file() {
+fn form_saves_the_plan_and_never_replaces_a_file() {
     let test_home = TestHome::furnished();
     let mut story = open(&test_home);
     story
@@ -234,7 +234,7 @@ fn the_plan_is_saved_under_a_name_and_never_over_another_file() {
 }
 
 #[test]
-fn the_whole_way_works_at_80_by_24_in_ascii_without_colours() {
+fn prepare_form_works_at_80_by_24_in_ascii_without_colours() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home)
         .arguments(&["prepare", "coco", "--ascii"])
@@ -253,7 +253,7 @@ fn the_whole_way_works_at_80_by_24_in_ascii_without_colours() {
 }
 
 #[test]
-fn a_terminal_that_shrinks_in_the_middle_shows_the_step_again() {
+fn step_is_redrawn_after_the_terminal_shrinks() {
     let test_home = TestHome::furnished();
     let mut story = open(&test_home);
     next(&mut story, SPLITS);
@@ -262,7 +262,7 @@ fn a_terminal_that_shrinks_in_the_middle_shows_the_step_again() {
 }
 
 #[test]
-fn letters_that_move_choose_next_to_a_ratio_and_help_opens() {
+fn movement_letters_and_help_work_at_the_ratio_field() {
     let test_home = TestHome::furnished();
     let mut story = open(&test_home);
     next(&mut story, SPLITS);
@@ -287,7 +287,7 @@ fn click_on(story: &mut Story, words: &str) {
 }
 
 #[test]
-fn the_mouse_answers_what_it_points_at_and_its_wheel_scrolls_what_is_under_it() {
+fn mouse_answers_prepare_form_and_wheel_scrolls_list() {
     let test_home = TestHome::furnished();
     for number in 4..40_usize {
         test_home.shard(&format!("coco/shard_{number:04}.tar"), number * 100, 1);
@@ -332,7 +332,7 @@ fn the_mouse_answers_what_it_points_at_and_its_wheel_scrolls_what_is_under_it() 
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_to_is_named_before_any_question() {
+fn folder_without_write_access_is_reported_on_the_source_step() {
     use std::os::unix::fs::PermissionsExt as _;
     let test_home = TestHome::furnished();
     let coco = test_home.data().join("coco");

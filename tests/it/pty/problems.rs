@@ -54,7 +54,7 @@ fn write_both(story: &mut Story, test_home: &TestHome) {
 }
 
 #[test]
-fn a_bad_sample_of_a_run_is_opened_excluded_and_written_from_the_list() {
+fn bad_sample_is_opened_excluded_and_written_from_the_problem_list() {
     let test_home = damaged();
     let mut story = StoryOptions::new(&test_home).arguments(&ANSWERS).run();
     story.wait_for("12 samples").keys("alt-6").wait_for("everything is answered").keys("enter");
@@ -78,7 +78,7 @@ fn a_bad_sample_of_a_run_is_opened_excluded_and_written_from_the_list() {
 }
 
 #[test]
-fn the_browser_lists_its_problems_and_goes_to_them() {
+fn browser_lists_problems_and_opens_their_samples() {
     let test_home = damaged();
     let flags: Vec<&str> = ANSWERS.iter().copied().chain(["--yes", "--field-map", "text=txt"]).collect();
     assert_eq!(run_plainly(&test_home, &flags), Some(1));
@@ -155,7 +155,7 @@ fn exclude_all(story: &mut Story, test_home: &TestHome) {
 }
 
 #[test]
-fn all_problems_of_a_kind_are_excluded_those_included_that_are_not_listed() {
+fn all_problems_of_a_kind_are_excluded_including_unlisted_ones() {
     let test_home = with_pictures(500, |index| index < 1_500);
     let mut story = StoryOptions::new(&test_home).arguments(&ANSWERS).run();
     story.wait_for("2,000 samples").keys("alt-6").wait_for("everything is answered").keys("enter");
@@ -177,7 +177,7 @@ fn all_problems_of_a_kind_are_excluded_those_included_that_are_not_listed() {
 }
 
 #[test]
-fn while_a_run_goes_on_x_stops_it_and_does_nothing_else() {
+fn x_during_a_run_only_cancels_it() {
     let test_home = TestHome::new();
     test_home.file("coco/shard_0000.tar", b"");
     for number in 1..6 {
@@ -196,7 +196,7 @@ fn while_a_run_goes_on_x_stops_it_and_does_nothing_else() {
 }
 
 #[test]
-fn a_line_of_text_is_opened_and_x_says_why_it_cannot_be_excluded() {
+fn problem_line_opens_and_x_reports_why_it_cannot_be_excluded() {
     let test_home = TestHome::new();
     let words = "some words that are in no other document of this file, and that are long enough for the method";
     let lines = format!("{{\"text\":\"{words} a\"}}\n\n\n{{\"text\":\"{words} b\"}}\n{{\"id\":77}}\n");

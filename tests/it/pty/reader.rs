@@ -3,7 +3,7 @@
 use super::harness::{StoryOptions, TestHome};
 
 #[test]
-fn texts_are_read_one_after_the_other() {
+fn reader_shows_texts_of_consecutive_samples() {
     let test_home = TestHome::new();
     let line = |n: usize| {
         let text = match n {

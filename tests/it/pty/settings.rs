@@ -9,7 +9,7 @@ fn settings(test_home: &TestHome, name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
-fn own_keys_do_what_they_say_and_the_bar_and_help_follow() {
+fn user_keys_run_their_actions_and_appear_in_bar_and_help() {
     let test_home = TestHome::furnished();
     let keys = "keys:\n  home:\n    recent: [Z]\n    prepare: [P]\n    info: [ctrl-g]\n  global:\n    jobs: []\n    quit: [Q]\n";
     settings(&test_home, "config.yaml", keys);
@@ -24,7 +24,7 @@ fn own_keys_do_what_they_say_and_the_bar_and_help_follow() {
 }
 
 #[test]
-fn mistakes_are_shown_first_and_everything_else_is_in_force() {
+fn settings_mistakes_are_shown_first_and_valid_settings_apply() {
     let test_home = TestHome::furnished();
     settings(&test_home, "config.yaml", "theem: dark\nkeys:\n  home:\n    recent: [Z]\n    prepare: [entr]\n");
     let mut story = StoryOptions::new(&test_home).run();
@@ -36,7 +36,7 @@ fn mistakes_are_shown_first_and_everything_else_is_in_force() {
 }
 
 #[test]
-fn a_theme_colours_the_whole_screen_its_background_too() {
+fn user_theme_colours_the_whole_background() {
     let test_home = TestHome::furnished();
     settings(&test_home, "config.yaml", "theme: dusk\n");
     settings(&test_home, "themes/dusk.yaml", "base: dark\ntext: \"#d0d0d0 on #101418\"\n");
@@ -55,7 +55,7 @@ fn a_theme_colours_the_whole_screen_its_background_too() {
 }
 
 #[test]
-fn no_colour_is_stronger_than_a_theme_and_asked_for_colour_stronger_than_no_color() {
+fn no_color_overrides_the_theme_and_color_always_overrides_no_color() {
     let test_home = TestHome::furnished();
     settings(&test_home, "config.yaml", "theme: dark\n");
     for (variable, arguments, coloured) in
@@ -71,7 +71,7 @@ fn no_colour_is_stronger_than_a_theme_and_asked_for_colour_stronger_than_no_colo
 }
 
 #[test]
-fn an_unknown_theme_is_refused_on_the_command_line_with_what_was_meant() {
+fn unknown_theme_flag_is_refused_with_a_suggestion() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).arguments(&["--theme", "drak"]).run();
     assert_eq!(story.exit_code(), 2);
@@ -80,7 +80,7 @@ fn an_unknown_theme_is_refused_on_the_command_line_with_what_was_meant() {
 }
 
 #[test]
-fn the_mouse_can_be_left_to_the_terminal() {
+fn mouse_setting_false_leaves_the_mouse_to_the_terminal() {
     let test_home = TestHome::furnished();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/");
@@ -94,7 +94,7 @@ fn the_mouse_can_be_left_to_the_terminal() {
 }
 
 #[test]
-fn the_settings_can_ask_for_ascii() {
+fn ascii_setting_draws_only_ascii() {
     let test_home = TestHome::furnished();
     settings(&test_home, "config.yaml", "ascii: true\n");
     let mut story = StoryOptions::new(&test_home).run();

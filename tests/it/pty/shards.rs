@@ -42,7 +42,7 @@ fn browse(test_home: &TestHome) -> Story {
 }
 
 #[test]
-fn what_a_filter_lists_becomes_a_new_set() {
+fn filtered_samples_are_written_as_a_new_set() {
     let test_home = prepared();
     let mut story = browse(&test_home);
     story.keys("F").wait_for("List only samples that").keys("down down down down down down");
@@ -68,7 +68,7 @@ fn flags_say_what_they_can() {
 }
 
 #[test]
-fn what_is_marked_becomes_a_new_set() {
+fn marked_samples_are_written_as_a_new_set() {
     let test_home = prepared();
     let mut story = browse(&test_home);
     story.wait_for("train 1").keys("V j j W");
@@ -79,7 +79,7 @@ fn what_is_marked_becomes_a_new_set() {
 }
 
 #[test]
-fn the_steps_show_what_will_be_written() {
+fn shard_form_shows_samples_keys_parts_and_sizes() {
     let test_home = TestHome::new();
     for number in 0..5 {
         test_home.file(&format!("pictures/{number:03}.seg.png"), b"\x89PNG");
@@ -142,7 +142,7 @@ fn inputs_are_added_moved_and_removed() {
 }
 
 #[test]
-fn a_folder_of_pictures_with_captions_becomes_a_prepared_set() {
+fn home_writes_pictures_with_captions_as_a_prepared_set() {
     let test_home = TestHome::new();
     for number in 0..5 {
         test_home.file(&format!("pictures/{number:03}.jpg"), b"\xff\xd8\xff");

@@ -79,7 +79,7 @@ fn one_shard_is_moved_and_only_its_line_changes() {
 }
 
 #[test]
-fn a_range_is_moved_as_one_and_a_split_that_ends_up_empty_is_shown_at_once() {
+fn moved_range_is_one_change_and_an_emptied_split_is_reported() {
     let test_home = prepared();
     let mut story = open(&test_home);
     story.keys("V j").wait_for("* shard_0001.tar").keys("m").wait_for("Move 2 shards to").keys("2");
@@ -98,7 +98,7 @@ fn shards_are_moved_by_a_pattern_whose_matches_are_shown_while_it_is_typed() {
 }
 
 #[test]
-fn a_balance_is_shown_before_it_is_made() {
+fn balance_dialog_previews_its_moves() {
     let test_home = prepared();
     let mut story = open(&test_home);
     story.keys("b").wait_for("Balance by samples").keys("ctrl-u").type_text("1,1").wait_for("2 numbers for 3 splits");
@@ -119,7 +119,7 @@ fn a_shard_is_excluded_with_a_note_that_becomes_a_comment() {
 }
 
 #[test]
-fn a_range_of_samples_is_excluded_by_typing_and_what_is_not_there_is_said() {
+fn typed_exclude_range_is_checked_and_written_with_its_note() {
     let test_home = prepared();
     let mut story = open(&test_home);
     story
@@ -134,7 +134,7 @@ fn a_range_of_samples_is_excluded_by_typing_and_what_is_not_there_is_said() {
 }
 
 #[test]
-fn an_exclude_that_matches_nothing_is_shown_at_once() {
+fn unmatched_exclude_is_marked_in_the_split_editor() {
     let test_home = prepared();
     let broken = KEPT.replace("shard_0001.tar/000101", "shard_0001.tar/000999");
     test_home.file("coco/.nv-meta/split.yaml", broken.as_bytes());
@@ -144,7 +144,7 @@ fn an_exclude_that_matches_nothing_is_shown_at_once() {
 }
 
 #[test]
-fn excludes_get_notes_and_are_taken_back_in() {
+fn excludes_get_notes_and_are_removed_and_restored() {
     let test_home = prepared();
     let mut story = open(&test_home);
     story
@@ -160,7 +160,7 @@ fn excludes_get_notes_and_are_taken_back_in() {
 }
 
 #[test]
-fn changes_are_undone_and_done_again() {
+fn split_changes_are_undone_and_redone() {
     let test_home = prepared();
     let mut story = open(&test_home);
     story.keys("x").wait_for("1 change not written").keys("j x").wait_for("2 changes not written");
@@ -179,7 +179,7 @@ fn splits_are_added_renamed_and_dropped() {
 }
 
 #[test]
-fn theirs_with_my_changes_again_is_the_first_way_out_of_a_file_changed_underneath() {
+fn conflict_choice_1_reapplies_changes_to_the_changed_file() {
     let test_home = prepared();
     let mut story = open(&test_home);
     story.keys("x").wait_for("1 change not written");
@@ -195,7 +195,7 @@ fn theirs_with_my_changes_again_is_the_first_way_out_of_a_file_changed_underneat
 }
 
 #[test]
-fn mine_and_neither_are_the_other_ways_out() {
+fn conflict_choices_2_and_3_keep_own_or_changed_file() {
     for (choice, mine) in [("2", true), ("3", false)] {
         let test_home = prepared();
         let mut story = open(&test_home);
@@ -215,7 +215,7 @@ fn mine_and_neither_are_the_other_ways_out() {
 }
 
 #[test]
-fn a_mistake_in_the_edited_text_is_shown_with_its_line_and_edited_again() {
+fn invalid_edited_text_is_reported_and_can_be_corrected() {
     let test_home = prepared();
     // The script breaks the file the first time, and repairs it the second time.
     let script = "if grep -q '^broken' \"$1\"; then sed -i '/^broken/d; s/the large one/the largest/' \"$1\"; \
@@ -230,7 +230,7 @@ fn a_mistake_in_the_edited_text_is_shown_with_its_line_and_edited_again() {
 }
 
 #[test]
-fn a_mistake_in_the_edited_text_can_be_dropped() {
+fn invalid_edited_text_can_be_discarded() {
     let test_home = prepared();
     let editor = test_home.file("editor.sh", b"echo '}{' >> \"$1\"\n");
     let mut story =
@@ -263,7 +263,7 @@ fn leaky() -> TestHome {
 }
 
 #[test]
-fn a_leak_is_found_and_ended_by_one_key() {
+fn leak_is_found_and_resolved_by_one_key() {
     let test_home = leaky();
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, prepared").keys("s").wait_for("Excluded  nothing").keys("L").wait_for("Leak check");
@@ -278,7 +278,7 @@ fn a_leak_is_found_and_ended_by_one_key() {
 }
 
 #[test]
-fn quitting_with_changes_asks_and_offers_them_when_it_is_opened_again() {
+fn quit_with_unwritten_changes_needs_confirmation_and_keeps_a_draft() {
     let test_home = prepared();
     let mut story = open(&test_home);
     story
@@ -296,7 +296,7 @@ fn quitting_with_changes_asks_and_offers_them_when_it_is_opened_again() {
 }
 
 #[test]
-fn a_crash_loses_no_change_and_a_write_ends_the_draft() {
+fn crash_keeps_the_split_draft_and_a_write_deletes_it() {
     let test_home = prepared();
     let mut story = open(&test_home);
     story.keys("x j x").wait_for("2 changes not written");
@@ -330,7 +330,7 @@ fn a_crash_loses_no_change_and_a_write_ends_the_draft() {
 }
 
 #[test]
-fn leaving_the_editor_with_changes_asks() {
+fn closing_the_split_editor_with_changes_needs_confirmation() {
     let test_home = prepared();
     let mut story = open(&test_home);
     story.keys("x").wait_for("1 change not written").keys("esc").wait_for("1 change is not written.").keys("4");
@@ -340,7 +340,7 @@ fn leaving_the_editor_with_changes_asks() {
 }
 
 #[test]
-fn a_tiny_terminal_shows_one_pane_and_works() {
+fn split_editor_at_40_by_12_shows_one_pane() {
     let test_home = prepared();
     let mut story = StoryOptions::new(&test_home).size(40, 12).run();
     story.wait_for("✓").keys("s").wait_for("train").wait_for("Excluded  1 sample");
@@ -350,7 +350,7 @@ fn a_tiny_terminal_shows_one_pane_and_works() {
 }
 
 #[test]
-fn ten_mebibytes_pasted_into_a_field_do_no_harm() {
+fn paste_of_ten_mebibytes_keeps_the_split_editor_responsive() {
     let test_home = prepared();
     let mut story = open(&test_home);
     story.keys("/").wait_for("Shards by pattern").paste(&"x".repeat(10 << 20)).wait_for("0 of 4 shards");
@@ -373,7 +373,7 @@ fn without_colour_every_state_is_visible() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_reported_and_read_again_when_it_was_repaired() {
+fn invalid_split_file_is_reported_and_reread_after_its_repair() {
     let test_home = prepared();
     test_home.file("coco/.nv-meta/split.yaml", b"split_parts: [\n");
     let mut story = StoryOptions::new(&test_home).run();

@@ -115,7 +115,7 @@ mod base64_of {
 }
 
 #[test]
-fn the_oracle_knows_what_is_not_the_programs_own() {
+fn stream_check_recognizes_foreign_escape_sequences() {
     for own in [
         "plain ▸ text\x1b[12;3Hthere\x1b[38;2;1;2;3m",
         "\x1b[?2026h\x1b[?1049h\x1b[?2004h\x1b[?25l\x1b[?1000h\x1b[?1006h\x1b[?2026l",

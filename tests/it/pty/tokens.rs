@@ -27,7 +27,7 @@ fn copied(test_home: &TestHome, from: &str, to: &str) {
 }
 
 #[test]
-fn text_is_packed_from_the_first_question_to_the_browser() {
+fn pack_form_packs_text_and_opens_the_browser() {
     let test_home = corpus();
     let mut story = StoryOptions::new(&test_home).size(100, 30).run();
     story.wait_for("▸ corpus.jsonl").wait_for("t  pack tokens").keys("t");
@@ -51,7 +51,7 @@ fn text_is_packed_from_the_first_question_to_the_browser() {
 }
 
 #[test]
-fn without_a_path_it_is_asked_for_and_the_screens_ask_the_rest() {
+fn pack_without_a_path_requests_it_and_opens_the_form() {
     let test_home = corpus();
     let mut story = StoryOptions::new(&test_home).arguments(&["pack"]).size(80, 24).run();
     story
@@ -67,7 +67,7 @@ fn without_a_path_it_is_asked_for_and_the_screens_ask_the_rest() {
 
 /// The emulator draws a vowel sign in a separate cell, as many terminals do.
 #[test]
-fn letters_with_vowel_signs_leave_no_trace_on_the_next_screens() {
+fn combining_vowel_signs_leave_no_characters_on_later_screens() {
     let test_home = TestHome::new();
     let text =
         "ਪੰਜਾਬੀ ਵਿੱਚ ਇੱਕ ਦਸਤਾਵੇਜ਼ ਹੈ ਜਿਸ ਵਿੱਚ ਕਾਫ਼ੀ ਸ਼ਬਦ ਹਨ। तमिल हिन्दी में लिखा हुआ एक दस्तावेज़। தமிழ் மொழியில் ❤\u{fe0f} e\u{301} 🇩🇪";
@@ -86,7 +86,7 @@ fn letters_with_vowel_signs_leave_no_trace_on_the_next_screens() {
 }
 
 #[test]
-fn answers_that_were_left_are_there_again() {
+fn closed_pack_form_restores_its_answers() {
     let test_home = corpus();
     let mut story = StoryOptions::new(&test_home).size(80, 24).run();
     story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");
@@ -98,7 +98,7 @@ fn answers_that_were_left_are_there_again() {
 }
 
 #[test]
-fn a_wrong_program_is_reported_while_it_is_typed() {
+fn invalid_jq_program_is_reported_while_typing() {
     let test_home = corpus();
     let mut story = StoryOptions::new(&test_home).size(80, 24).run();
     story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");
@@ -109,7 +109,7 @@ fn a_wrong_program_is_reported_while_it_is_typed() {
 }
 
 #[test]
-fn packed_files_are_read_as_text_and_as_ids_and_as_windows() {
+fn nanosets_files_are_browsed_as_text_ids_and_windows() {
     let test_home = TestHome::new();
     copied(&test_home, "nanosets/05_modern_loss/expected", "packed");
     let tokenizer = std::fs::read(golden("nanosets/tokenizers/bpe1k.json")).unwrap();
@@ -138,7 +138,7 @@ fn packed_files_are_read_as_text_and_as_ids_and_as_windows() {
 }
 
 #[test]
-fn a_pbin_and_forager_samples_are_browsed_like_everything_else() {
+fn pbin_and_forager_samples_are_browsed() {
     let test_home = TestHome::new();
     copied(&test_home, "modalities/pack_bpe/expected", "m");
     copied(&test_home, "modalities/tokenizers/bpe1k", "m/tok");

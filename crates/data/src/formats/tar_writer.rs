@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_those_of_the_reference() {
+    fn written_tar_entries_match_the_reference() {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/webdataset");
         let mut shards = Vec::new();
         for case in std::fs::read_dir(golden).unwrap() {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn large_numbers_and_names_that_are_no_text_are_in_pax_records() {
+    fn large_sizes_and_non_utf8_names_are_in_pax_records() {
         let mut out = Vec::new();
         EntryHeader { name: b"a\xff.bin", size: FIRST_LARGE, mtime: 0 }.write(&mut out);
         assert_eq!(out.len(), 3 * 512);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_counts_the_digits_of_its_own_length() {
+    fn pax_record_length_includes_its_own_digits() {
         for length in [80, 89, 90, 91, 92, 93, 94, 990, 991] {
             let mut records = Vec::new();
             push_record(&mut records, b"path", &vec![b'n'; length]);

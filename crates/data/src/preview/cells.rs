@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_fits_its_box_and_keeps_its_shape() {
+    fn picture_fits_its_cells_and_keeps_its_aspect_ratio() {
         let wide = picture(200, 100, |_, _| [0; 4]);
         assert_eq!(fitted_cells(&wide, 20, 20), (20, 5));
         assert_eq!(fitted_cells(&wide, 80, 4), (16, 4));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn without_colours_brightness_becomes_a_shade_and_no_cell_has_a_colour() {
+    fn depth_without_colours_shows_brightness_as_shades() {
         let halves = picture(2, 2, |x, _| if x == 0 { [0, 0, 0, 255] } else { [255; 4] });
         for (depth, dark, bright) in [(Depth::Shades, " ", "█"), (Depth::Ascii, " ", "@")] {
             let grid = render(&halves, 2, 1, depth);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_terminal_decides_how_a_picture_is_shown() {
+    fn colour_depth_is_detected_from_the_terminal() {
         assert_eq!(Depth::detect(true, false, Some("xterm-256color"), Some("truecolor")), Depth::True);
         assert_eq!(Depth::detect(true, false, Some("screen-256color"), None), Depth::Indexed);
         assert_eq!(Depth::detect(true, false, Some("vt100"), None), Depth::Shades);

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_aligned_whatever_their_length() {
+    fn hex_rows_of_any_length_are_aligned() {
         let view = HexView { from: 0x100, bytes: (0x3c..0x50).collect() };
         let first = view.row(0, 16).unwrap();
         assert_eq!(first.0, "00000100");

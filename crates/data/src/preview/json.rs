@@ -124,7 +124,7 @@ impl Visit for TreeReader<'_> {
     const TOO_DEEP: &'static str = "it is nested deeper than 1,000 levels";
     const IS_LINE: bool = false;
     const MAX_DIGITS: usize = usize::MAX;
-    const TAKES_CONTROLS: bool = true;
+    const ACCEPTS_CONTROLS: bool = true;
 
     fn key(&mut self, _: &[u8], _: usize, span: Span) {
         self.end = span.to + 1;

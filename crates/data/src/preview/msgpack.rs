@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_are_wrong_and_depths_cost_nothing() {
+    fn wrong_msgpack_lengths_and_deep_nesting_are_refused() {
         for bomb in [
             &b"\xdd\xff\xff\xff\xff"[..],
             b"\xdf\xff\xff\xff\xff\x01",
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_reported_with_its_place() {
+    fn invalid_msgpack_is_reported_with_its_offset() {
         assert_eq!(parse(b"", true).unwrap_err().at, 0);
         assert_eq!(parse(b"\x92\x01\xc1", true).unwrap_err(), MsgpackError { what: "a byte has no meaning", at: 3 });
         assert_eq!(parse(b"\x01\x02", true).unwrap_err().what, "more follows after its end");

@@ -127,7 +127,7 @@ fn facts(bytes: &[u8], format: &str) -> Result<ImageFacts, PictureError> {
 }
 
 /// Returns width and height of the scaled picture.
-fn kept_size(width: u32, height: u32) -> (u32, u32) {
+fn scaled_size(width: u32, height: u32) -> (u32, u32) {
     let longest = width.max(height).max(1);
     if longest <= MAX_PREVIEW_SIDE {
         return (width, height);

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_stay_lines_and_the_rest_is_made_visible() {
+    fn safe_lines_keeps_line_breaks_and_escapes_other_controls() {
         assert_eq!(safe_lines("a\tb\r\nc\x1b[0m", 100), "a    b\nc␛[0m");
         assert_eq!(safe_lines("abcdef", 4), "abcd\n… 2 characters more");
     }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_hold_every_character_but_the_spaces_at_breaks() {
+    fn wrap_ranges_cover_every_character_except_spaces_at_breaks() {
         let cut =
             |text: &str, width| wrap_ranges(text, width).into_iter().map(|r| text[r].to_owned()).collect::<Vec<_>>();
         assert_eq!(cut("a man riding a wave", 8), ["a man", "riding a", "wave"]);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_does_not_fit_states_it() {
+    fn wrapped_text_beyond_the_line_limit_ends_with_an_ellipsis() {
         let lines = wrap("one two three four five", 9, 2);
         assert_eq!(lines.len(), 2);
         assert!(lines[1].ends_with('…'), "{lines:?}");

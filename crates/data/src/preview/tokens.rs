@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_read_as_they_are_stored() {
+    fn token_ids_are_decoded_by_width_byte_order_and_sign() {
         let code = |bytes, is_big, is_signed| TokenCode { bytes, is_big, is_signed };
         assert_eq!(TokenCode::little(2).ids(&[1, 2, 3, 4, 5]), [0x0201, 0x0403]);
         assert_eq!(code(3, true, false).ids(&[1, 2, 3]), [0x010203]);
@@ -330,14 +330,14 @@ mod tests {
     }
 
     #[test]
-    fn a_character_of_several_tokens_belongs_to_the_first() {
+    fn character_of_several_tokens_is_shown_at_the_first() {
         let table = Table(vec![b"<end>", b"a", b"\xe2\x82", b"\xac", b" b", b"\xff"]);
         let texts = run(&[1, 2, 3, 4, 5, 9, 2], &table, &[]).texts();
         assert_eq!(texts, ["a", "€", "", " b", "\\xff", "<9>", "\\xe2\\x82"]);
     }
 
     #[test]
-    fn marks_cover_every_token_and_nothing_else() {
+    fn marks_cover_every_token_and_no_separator() {
         let table = Table(vec![b"<end>", b"one", b" two", b"\n"]);
         let breaks = [(3, "document 2".to_owned())];
         let shown = run(&[1, 2, 0, 1, 3, 2], &table, &breaks).as_text();
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_show_what_is_masked_and_what_is_left_out() {
+    fn token_rows_show_masked_and_left_out_tokens() {
         let table = Table(vec![b"<end>", b"\x1b[1m", b"b\n"]);
         let run = TokenRun { masked: &[true], waste_from: Some(2), ..run(&[1, 2, 2], &table, &[]) };
         let rows = run.as_rows();

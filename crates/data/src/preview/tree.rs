@@ -190,7 +190,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_value_becomes_indented_lines_in_its_own_order() {
+    fn json_value_becomes_indented_lines_in_key_order() {
         let shown: Vec<_> = lines(&json!({"id": 7, "caption": {"long": "A man", "tags": ["a", "b"]}, "none": {}}))
             .iter()
             .map(tree_line)
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_values_are_cut_and_say_so() {
+    fn long_values_are_cut_with_a_note() {
         let list: Vec<u32> = (0..100_000).collect();
         let shown = lines(&json!(list));
         assert_eq!(shown.len(), MAX_LINES + 1);
@@ -207,14 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn names_and_values_are_safe_to_show() {
+    fn tree_names_and_values_are_escaped() {
         let shown = lines(&json!({"a\u{1b}": "\u{202e}x"}));
         assert_eq!(tree_line(&shown[0]), "a␛: <U+202E>x");
         assert_eq!(summary(&json!([1, 2, 3])), "[3 items]");
     }
 
     #[test]
-    fn a_line_knows_its_path_in_the_grammar_of_the_field_map() {
+    fn path_of_a_tree_line_is_a_field_map_expression() {
         let shown = lines(&json!({"id": 7, "caption": {"long": "A man", "tags": ["a", "b"]}, "none": {}}));
         assert_eq!(path("json", &shown, 5), "json[caption][tags][1]");
         assert_eq!(path("json", &shown, 6), "json[none]");

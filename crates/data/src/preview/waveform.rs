@@ -312,7 +312,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_sound_is_outlined_by_its_peaks() {
+    fn waveform_shows_the_peaks_of_the_sound() {
         let samples: Vec<i16> = (0..8_000).map(|i| if i < 4_000 { 0 } else { 16_384 * (i % 2 * 2 - 1) }).collect();
         let wave = of(wav(8_000, &samples)).unwrap();
         assert_eq!((wave.rate, wave.channels, wave.is_cut), (8_000, 1, false));
@@ -325,7 +325,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn headers_that_are_wrong_end_in_words_or_in_what_is_there() {
+    fn wrong_sound_headers_give_an_error_or_the_readable_part() {
         let good = wav(8_000, &[1_000; 800]);
         for (at, value) in
             [(4, u32::MAX), (40, u32::MAX), (24, u32::MAX), (24, 0), (22, 0xffff_0001), (32, 0), (16, u32::MAX)]
@@ -341,7 +341,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn somebody_who_wants_to_stop_is_heard() {
+    fn cancelled_audio_preview_has_no_waveform() {
         let cancel = Cancel::default();
         cancel.cancel();
         assert!(preview_audio("wav", &wav(8_000, &[0; 100]), &cancel).waveform.unwrap().is_err());

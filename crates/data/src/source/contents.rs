@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_read_in_place_in_plain_and_compressed_shards() {
+    fn part_bytes_are_read_from_plain_and_compressed_shards() {
         let archive: Vec<u8> = (0..700_000u32).map(|n| (n % 251) as u8).collect();
         for bytes in [archive.clone(), gzip(&archive)] {
             let (shard, _keep) = shard(&bytes);

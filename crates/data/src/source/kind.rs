@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_recognized_by_the_end_of_their_name() {
+    fn file_kind_is_recognized_by_suffix() {
         let dir = tempfile::tempdir().unwrap();
         for (name, kind) in [
             ("a.jsonl", DatasetKind::Jsonl),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packed_file_is_known_by_any_name() {
+    fn packed_file_is_recognized_under_any_name() {
         let dir = tempfile::tempdir().unwrap();
         let golden = "../../tests/golden/modalities/pack_bpe/expected/data.pbin";
         let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap();
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_recognized_by_what_an_earlier_preparation_left() {
+    fn folder_kind_is_recognized_by_files_of_an_earlier_preparation() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         put(&at("sub/deep/a.txt"));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_some_pairs_among_other_folders_is_none_of_pairs() {
+    fn folder_with_pairs_and_other_data_folders_is_not_a_pair_folder() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         write_file(&RealFs, &at("web_text_document.idx"), megatron::MAGIC, 0o644).unwrap();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_nothing_but_packed_files_is_one_of_tokens() {
+    fn folder_with_only_packed_files_is_a_token_folder() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         std::fs::create_dir(at("empty")).unwrap();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_described_media_stays_one_with_a_shard_below_it() {
+    fn described_media_folder_keeps_its_kind_with_a_shard_below_it() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         put(&at("a.png"));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_of_duplicates_has_shards_by_number_and_no_tar_in_them() {
+    fn dedup_index_is_recognized_by_numbered_shards_without_tar_files() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         put(&at("0/tokenized"));
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_recognized_by_name_and_media_next_to_them_come_first() {
+    fn table_folder_is_recognized_by_suffix_unless_it_has_media() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         put(&at("data/train-00000-of-00001.parquet"));
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_links_to_itself_ends() {
+    fn link_loop_in_a_folder_ends() {
         let dir = tempfile::tempdir().unwrap();
         symlink(dir.path(), dir.path().join("again")).unwrap();
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder);

@@ -28,7 +28,7 @@ fn names(found: &WalkResult) -> Vec<&str> {
 }
 
 #[test]
-fn files_come_sorted_by_components_with_hidden_ones_and_without_what_was_prepared() {
+fn media_files_are_sorted_by_path_components_and_exclude_nv_meta() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["b/z.jpg", "b-c/a.jpg", "b.jpg", "a/.hidden.jpg", ".h/x.jpg", "ä.jpg", "a/c.txt", "z\n.jpg"] {
         put(&dir.path().join(name));
@@ -67,7 +67,7 @@ fn links_are_followed_and_loops_end() {
 }
 
 #[test]
-fn names_that_no_row_can_hold_and_things_that_are_no_files_are_reported_and_left_out() {
+fn media_with_names_that_are_not_utf8_and_special_files_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let bad = |text: &[u8]| OsString::from_vec(text.to_vec());
     put(&dir.path().join(bad(b"\xff.jpg")));
@@ -83,7 +83,7 @@ fn names_that_no_row_can_hold_and_things_that_are_no_files_are_reported_and_left
 }
 
 #[test]
-fn a_walk_can_be_stopped_and_a_root_that_is_not_there_is_named() {
+fn media_walk_is_cancellable_and_names_a_missing_root() {
     let dir = tempfile::tempdir().unwrap();
     put(&dir.path().join("a.jpg"));
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_that_is_plain_after_all_is_copied() {
+    fn uncompressed_tgz_shard_is_copied() {
         let dir = tempfile::tempdir().unwrap();
         let shard = shard_of(dir.path(), &archive());
         rewrite(&RealFs, &shard, &dir.path().join("s.tar"), &Cancel::default()).unwrap();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_stream_or_a_stop_leaves_nothing() {
+    fn broken_stream_or_cancellation_leaves_no_output() {
         for kind in [Compression::Gzip, Compression::Bzip2, Compression::Xz] {
             let dir = tempfile::tempdir().unwrap();
             let mut bytes = compressed(kind, &archive());

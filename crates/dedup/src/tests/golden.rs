@@ -5,7 +5,7 @@ use gristmill_core::dedup::Keep;
 use std::path::Path;
 
 #[test]
-fn the_ranges_are_those_of_the_reference() {
+fn ranges_match_the_reference() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/dedup");
     let mut cases = 0;
     for case in std::fs::read_dir(golden).unwrap() {

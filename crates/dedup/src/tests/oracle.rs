@@ -109,7 +109,7 @@ fn find(text: &[u8], rule: &Rule, way: &EngineSettings, dice: &mut RandomNumbers
     let mut resolver = Resolver::new(rule);
     let copied = CopiedText(text, way.known.then(|| MatchCache::new(1 << 14)).flatten());
     for (_, mut records) in kept.0 {
-        records = take_hot(records, way.many, rule, text, &mut found, &mut resolver);
+        records = process_frequent_keys(records, way.many, rule, text, &mut found, &mut resolver);
         for last in (1..records.len()).rev() {
             records.swap(last, dice.below(last as u64 + 1) as usize);
         }
@@ -126,7 +126,7 @@ fn find(text: &[u8], rule: &Rule, way: &EngineSettings, dice: &mut RandomNumbers
 }
 
 /// Processes keys with many records one record at a time, up to three times for the rest of the records. Returns the remaining records.
-fn take_hot(
+fn process_frequent_keys(
     mut records: Vec<Anchor>,
     many: usize,
     rule: &Rule,
@@ -235,7 +235,7 @@ fn compare(seed: u64) {
 }
 
 #[test]
-fn the_ranges_are_those_of_a_set_of_all_windows() {
+fn ranges_match_a_set_of_all_windows() {
     for seed in 0..24_000 {
         compare(seed);
     }

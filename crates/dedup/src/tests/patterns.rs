@@ -41,7 +41,7 @@ impl Sink for Count {
 }
 
 #[test]
-fn of_periodic_text_one_period_stays() {
+fn one_period_of_periodic_text_is_kept() {
     const LENGTH: usize = 400_000;
     for period in [1, 2, 3, 63, 64, 65, 436, 437, 438, 499, 500, 501, 1000] {
         let mut dice = RandomNumbers(period as u64);
@@ -61,7 +61,7 @@ fn of_periodic_text_one_period_stays() {
 }
 
 #[test]
-fn counted_runs_are_one_record_and_each_copy_counts() {
+fn each_copy_in_a_run_counts_toward_the_minimum_count() {
     let run = |length: usize| vec![b' '; length];
     let text = documents(&[run(700), run(100), run(502)]);
     for (keep, min_count) in [(Keep::First, 204), (Keep::First, 205), (Keep::None, 204), (Keep::None, 205)] {
@@ -72,7 +72,7 @@ fn counted_runs_are_one_record_and_each_copy_counts() {
 }
 
 #[test]
-fn windows_of_any_length() {
+fn repeats_are_found_for_any_minimum_length() {
     let mut dice = RandomNumbers(7);
     let passage = letters(&mut dice, 150_000);
     let mut parts = vec![letters(&mut dice, 1000), passage.clone(), letters(&mut dice, 500)];
@@ -93,7 +93,7 @@ fn windows_of_any_length() {
 }
 
 #[test]
-fn one_passage_in_many_contexts() {
+fn passage_in_many_contexts_is_removed_in_all_but_one() {
     let mut dice = RandomNumbers(3);
     let passage = letters(&mut dice, 600);
     let parts: Vec<Vec<u8>> =
@@ -110,7 +110,7 @@ fn one_passage_in_many_contexts() {
 /// There are enough contexts that the rest of them is distributed into buckets. Their text has two letters, so that many bytes around the
 /// passage are equal.
 #[test]
-fn one_passage_in_thousands_of_contexts() {
+fn ranges_of_a_passage_in_thousands_of_contexts_match_a_naive_search() {
     let mut dice = RandomNumbers(31);
     let passage = letters(&mut dice, 60);
     let around = |dice: &mut RandomNumbers| -> Vec<u8> { (0..30).map(|_| b'a' + dice.below(2) as u8).collect() };
@@ -127,7 +127,7 @@ fn one_passage_in_thousands_of_contexts() {
 }
 
 #[test]
-fn contexts_that_differ_step_by_step() {
+fn ranges_of_a_passage_in_gradually_different_contexts_match_a_naive_search() {
     // Each document has more spaces before the passage than the previous one, so no two documents agree as far as the next two.
     let mut dice = RandomNumbers(5);
     let passage = letters(&mut dice, 300);
@@ -192,7 +192,7 @@ fn equal_documents_are_removed_and_the_most_repeated_passages_are_reported() {
 }
 
 #[test]
-fn the_estimate_is_near_what_is_removed() {
+fn dedup_estimate_is_near_the_removed_bytes() {
     let mut dice = RandomNumbers(13);
     let mut parts = Vec::new();
     for _ in 0..1500 {

@@ -9,7 +9,7 @@ use gristmill_core::dedup::Keep;
 mod suffix;
 
 #[test]
-fn the_ranges_are_those_of_a_suffix_array() {
+fn ranges_match_a_suffix_array() {
     let mut dice = RandomNumbers(99);
     let lexicon: Vec<String> = (0..3000)
         .map(|_| (0..1 + dice.below(9)).map(|_| char::from(b'a' + dice.below(26) as u8)).collect::<String>() + " ")

@@ -118,7 +118,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
             ));
         }
         if head[0] != 0xff || head[1] & 0xf0 != 0xf0 {
-            match after_junk(reader, at)? {
+            match find_next_frame(reader, at)? {
                 Some(next) => at = next,
                 None => break,
             }
@@ -191,7 +191,7 @@ fn facts(walk: &FrameSummary) -> AvFacts {
 }
 
 /// Returns the offset of the next frame after a tag or invalid data at `at`; `None` if there is none.
-fn after_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> {
+fn find_next_frame(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> {
     if reader.up_to(at, 10)?.len() < 10 {
         return Err(ProbeError::broken("the data after its last frame is not a frame", at));
     }
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_shows_rate_channels_and_length() {
+    fn adts_header_gives_rate_channels_and_length() {
         let header = Header::parse(&[0xff, 0xf1, 0x50, 0x80, 0x1b, 0xff, 0xfc]).unwrap();
         assert_eq!((header.rate, header.channels, header.len, header.blocks, header.content), (44_100, 2, 223, 1, 7));
         assert!(Header::parse(&[0xff, 0xf1, 0x7c, 0x80, 0x1b, 0xff, 0xfc]).is_none(), "no such rate");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn data_for_twice_the_rate_is_detected_at_the_end_of_a_block() {
+    fn aac_data_for_the_doubled_rate_is_detected() {
         // Some bits, a fill element of two bytes that begins with 1101, the end marker, and the padding of the last byte.
         let bits = concat!("10110", "110", "0010", "1101", "000000000000", "111", "0");
         let bytes: Vec<u8> =

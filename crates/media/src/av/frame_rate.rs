@@ -141,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn standard_rates_are_recognised_although_ticks_are_coarse() {
+    fn standard_frame_rates_are_recognized_from_coarse_ticks() {
         assert_eq!(guess((0..13).map(|frame| frame * 40)), Some(Rational::new(25, 1)));
         assert_eq!(guess((0..13).map(|frame| frame * 1001 / 30)), Some(Rational::new(30_000, 1001)));
         assert_eq!(guess((0..40).map(|frame| (frame * 1000 + 12) / 24)), Some(Rational::new(24, 1)));
     }
 
     #[test]
-    fn few_or_uneven_steps_have_no_rate() {
+    fn few_or_uneven_time_stamps_give_no_frame_rate() {
         assert_eq!(guess([0, 40, 80]), None);
         assert_eq!(guess([0, 40, 100, 120, 200, 250, 300, 380, 500, 510]), None);
     }

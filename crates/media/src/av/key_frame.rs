@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_before_the_first_key_frame_are_passed_over() {
+    fn frames_before_the_first_key_frame_are_skipped() {
         let mut bytes = golden("422_12.mp4");
         let sizes = memchr::memmem::find(&bytes, b"stsz").unwrap();
         let size = u32::from_be_bytes(bytes[sizes + 16..sizes + 20].try_into().unwrap()) as usize;
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn other_codecs_and_containers_have_none_and_long_or_cut_frames_are_refused() {
+    fn key_frame_of_other_codec_is_none_and_too_long_or_cut_frame_is_refused() {
         let bytes = golden("420_limited.mp4");
         let source = bytes.as_slice();
         let cancel = Cancel::default();

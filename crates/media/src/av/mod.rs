@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_container_is_not_media() {
+    fn bytes_without_a_container_are_not_media() {
         for bytes in [b"".as_slice(), b"hello there, this is text", &[0; 5000]] {
             let error = probe(&mut Reader::new(&bytes, &Cancel::default())).unwrap_err();
             assert!(matches!(error, ProbeError::NotMedia(_)), "{error}");

@@ -150,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn seconds_keep_the_digits_of_the_peer() {
+    fn seconds_have_the_digits_of_the_reference() {
         assert_eq!(seconds(5120, Rational::new(1, 12_288)), 0.416_666_666_666_666_63);
         assert_eq!(seconds(48, Rational::new(1, 100)), 0.48);
     }
 
     #[test]
-    fn rescaling_rounds_as_asked_and_never_overflows() {
+    fn rescaling_rounds_in_the_given_direction_without_overflow() {
         assert_eq!(rescale(7, 1, 2, Rounding::Near), 4);
         assert_eq!(rescale(-7, 1, 2, Rounding::Near), -4);
         assert_eq!(rescale(-7, 1, 2, Rounding::Down), -4);

@@ -6,7 +6,7 @@ fn probed(bytes: &[u8]) -> Result<ProbeResult, ProbeError> {
 }
 
 #[test]
-fn what_is_no_picture_is_distinguished_from_what_is_broken() {
+fn bytes_without_a_picture_and_broken_pictures_are_distinguished() {
     for bytes in [&b""[..], b"x", b"hello, this is text", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"] {
         assert!(matches!(probed(bytes), Err(ProbeError::NotMedia(_))), "{}", bytes.escape_ascii());
     }
@@ -51,7 +51,7 @@ fn facts(bytes: &[u8]) -> (ImageFacts, Vec<String>, u64) {
 }
 
 #[test]
-fn a_huge_picture_costs_its_header_only_and_is_remarked_on() {
+fn only_the_header_of_a_huge_picture_is_read_with_a_remark() {
     let (facts, remarks, read) = facts(&png(30_000, 30_000, b""));
     assert_eq!((facts.width, facts.height, facts.format, facts.mode), (30_000, 30_000, "PNG", "RGB"));
     assert!(remarks.iter().any(|remark| remark.contains("pixels")), "{remarks:?}");
@@ -59,7 +59,7 @@ fn a_huge_picture_costs_its_header_only_and_is_remarked_on() {
 }
 
 #[test]
-fn the_facts_of_a_jpeg_picture_cost_one_small_read_and_a_look_at_its_end() {
+fn jpeg_facts_need_one_small_read_and_the_end_of_the_file() {
     let (facts, remarks, read) = facts(&jpeg(b"", 200_000));
     assert_eq!((facts.width, facts.height, facts.mode), (64, 48, "RGB"));
     assert!(remarks.is_empty(), "{remarks:?}");
@@ -67,7 +67,7 @@ fn the_facts_of_a_jpeg_picture_cost_one_small_read_and_a_look_at_its_end() {
 }
 
 #[test]
-fn large_segments_before_a_frame_header_are_jumped_over() {
+fn large_jpeg_segments_before_the_frame_header_are_skipped() {
     let segment = [b"\xff\xe1\xff\xff".as_slice(), &[b'x'; 65_533]].concat();
     let (_, remarks, read) = facts(&jpeg(&segment.repeat(20), 2_000_000));
     assert!(remarks.is_empty(), "{remarks:?}");
@@ -75,7 +75,7 @@ fn large_segments_before_a_frame_header_are_jumped_over() {
 }
 
 #[test]
-fn a_picture_that_is_cut_keeps_its_facts_and_gets_a_remark() {
+fn cut_picture_keeps_its_facts_and_has_a_remark() {
     let whole = jpeg(b"", 5000);
     let (facts, remarks, _) = facts(&whole[..4000]);
     assert_eq!(facts.format, "JPEG");
@@ -85,7 +85,7 @@ fn a_picture_that_is_cut_keeps_its_facts_and_gets_a_remark() {
 }
 
 #[test]
-fn a_checksum_that_is_wrong_before_the_data_makes_it_no_picture() {
+fn png_with_wrong_checksum_before_the_data_is_not_media() {
     let mut text = chunk(b"tEXt", b"a\0b");
     assert!(probed(&png(3, 3, &text)).is_ok());
     text[9] ^= 1;
@@ -93,7 +93,7 @@ fn a_checksum_that_is_wrong_before_the_data_makes_it_no_picture() {
 }
 
 #[test]
-fn a_request_to_stop_ends_the_look_at_a_picture() {
+fn cancelled_picture_probe_fails_as_cancelled() {
     let (bytes, cancel) = (png(3, 3, b""), Cancel::default());
     cancel.cancel();
     assert!(matches!(probe(&mut Reader::new(&bytes.as_slice(), &cancel)), Err(ProbeError::Cancelled)));
@@ -102,7 +102,7 @@ fn a_request_to_stop_ends_the_look_at_a_picture() {
 /// Compares the facts of a folder's images with those of Pillow: `expected.json` maps names to a row of JSON, to `null` (not an image), or
 /// to `{"raises": …}` (Pillow fails). `GRISTMILL_IMAGE_CORPUS` selects another folder.
 #[test]
-fn facts_are_those_of_pillow() {
+fn picture_facts_match_pillow() {
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/media/images");
     let folder = std::env::var("GRISTMILL_IMAGE_CORPUS").unwrap_or_else(|_| own.to_owned());
     let folder = std::path::Path::new(&folder);

@@ -34,7 +34,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
 }
 
 /// Whether an extended file declares an alpha channel that it does not have, which is no error.
-pub(super) fn lacks_its_alpha(reader: &mut Reader) -> Result<bool, ProbeError> {
+pub(super) fn lacks_declared_alpha(reader: &mut Reader) -> Result<bool, ProbeError> {
     let header = reader.array::<21>(0)?;
     if &header[12..16] != b"VP8X" || header[20] & ALPHA == 0 || header[20] & ANIMATION != 0 {
         return Ok(false);

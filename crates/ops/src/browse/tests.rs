@@ -87,7 +87,7 @@ fn search_result(catalog: &Arc<dyn Catalog>, query: &str) -> Vec<(u32, u64)> {
 }
 
 #[test]
-fn a_prepared_data_set_is_listed_over_the_borders_of_shards_and_read() {
+fn prepared_data_set_is_listed_and_read_across_shards() {
     let dir = small_set();
     prepare(dir.path());
     let catalog = open(dir.path()).unwrap();
@@ -106,7 +106,7 @@ fn a_prepared_data_set_is_listed_over_the_borders_of_shards_and_read() {
 }
 
 #[test]
-fn a_shard_that_was_replaced_is_reported_and_its_parts_are_not_shown_as_others() {
+fn replaced_shard_is_reported_and_its_old_parts_are_not_shown() {
     let dir = small_set();
     prepare(dir.path());
     put_tar(&dir.path().join("a.tar"), &[("x.jpg", &[9; 4000]), ("y.txt", &[8; 9000])]);
@@ -146,7 +146,7 @@ fn keys_of_a_prepared_data_set_are_found_by_prefix_substring_and_pattern() {
 }
 
 #[test]
-fn a_scan_in_the_background_comes_to_its_end_and_stops_with_its_catalog() {
+fn background_scan_completes_and_stops_when_its_catalog_is_dropped() {
     let dir = small_set();
     let catalog = open(dir.path()).unwrap();
     let start = std::time::Instant::now();
@@ -160,7 +160,7 @@ fn a_scan_in_the_background_comes_to_its_end_and_stops_with_its_catalog() {
 }
 
 #[test]
-fn what_cannot_be_browsed_is_reported_with_what_can() {
+fn locations_without_samples_are_refused_with_a_hint() {
     let dir = tempfile::tempdir().unwrap();
     put(&dir.path().join("m.yaml"), b"");
     let failure = open(&dir.path().join("m.yaml")).err().unwrap();

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn without_sample_tables_the_sizes_of_samples_are_known() {
+    fn sample_sizes_are_known_without_sample_tables() {
         let dir = prepared();
         let spread = spread_of(dir.path(), &Cancel::default()).unwrap();
         assert_eq!((spread.samples, spread.looked_at), (3, 0));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_show_parts_and_their_sizes() {
+    fn part_sizes_are_read_from_the_sample_tables() {
         let dir = prepared();
         let database = Connection::open(dir.path().join(".nv-meta/index.sqlite")).unwrap();
         database

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_counted_in_characters_and_json_strings_by_their_keys() {
+    fn text_lengths_count_characters_per_part_and_json_key() {
         let lengths = text_lengths(&Captions::new(14, r#"{"caption":"a cat","n":3}"#), &Cancel::default()).unwrap();
         assert_eq!((lengths.looked_at, lengths.is_complete, lengths.unread), (14, true, 0));
         let named: Vec<_> = lengths.texts.iter().map(|t| (t.name.as_str(), &t.characters)).collect();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_samples_evenly_spread_ones_are_read() {
+    fn text_lengths_of_many_samples_are_read_evenly_spread() {
         let lengths = text_lengths(&Captions::new(1_000_003, "[]"), &Cancel::default()).unwrap();
         assert_eq!((lengths.looked_at, lengths.is_complete), (MAX_SAMPLES, false));
         // The seven lengths are equally frequent, so that samples from a single place would not give the mean of the whole set.
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_decoded_is_counted_and_does_not_end_it() {
+    fn undecodable_texts_are_counted_and_cancellation_ends_the_reading() {
         let lengths = text_lengths(&Captions::new(3, "{\"caption\":"), &Cancel::default()).unwrap();
         assert_eq!((lengths.unread, lengths.texts.len()), (3, 1));
         let cancel = Cancel::default();

@@ -544,7 +544,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn a_difference_from_the_reference_makes_the_reference_count_everything() {
+    fn difference_from_the_reference_makes_the_reference_count_all_tokens() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.jsonl");
         let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/tokenizers/gpt2.json");

@@ -33,7 +33,7 @@ impl DamagedRows {
         cancel: &Cancel,
     ) -> Outcome<Self> {
         let mut found = Self::default();
-        if !options.leaves_out_damage {
+        if !options.omits_damage {
             return Ok(found);
         }
         let groups = run_units(files, options.threads, cancel, |file| file.source.row_groups(file))?;
@@ -77,7 +77,7 @@ pub(crate) fn leave_out_files(
     options: &RunOptions,
     cancel: &Cancel,
 ) -> Outcome<Vec<Problem>> {
-    if !options.leaves_out_damage {
+    if !options.omits_damage {
         return Ok(Vec::new());
     }
     let failures = run_units(files, options.threads, cancel, |file| failure_of(file, || file.source.row_groups(file)))?;

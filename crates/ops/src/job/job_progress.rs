@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_has_its_part_of_the_share() {
+    fn later_stages_have_their_part_of_the_progress_share() {
         let start = Instant::now();
         let mut overall = JobProgress::default();
         assert_eq!(overall.share(), None);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_that_goes_slower_than_thought_takes_more_of_the_share() {
+    fn slower_stage_than_forecast_takes_more_of_the_progress_share() {
         let start = Instant::now();
         let share_after = |seconds: f64| {
             let mut overall = JobProgress::default();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_left_is_that_of_all_stages_and_moves_smoothly() {
+    fn time_left_covers_all_stages_and_changes_smoothly() {
         let start = Instant::now();
         let mut overall = JobProgress::default();
         overall.begin_stage(Forecast::new(20.0, 30.0));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_left_is_hidden_at_first() {
+    fn time_left_of_a_job_is_hidden_for_three_seconds() {
         let start = Instant::now();
         let mut overall = JobProgress::default();
         overall.begin_stage(Forecast::new(20.0, 30.0));
@@ -264,7 +264,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_share_never_goes_back_and_is_whole_only_at_the_end(steps in proptest::collection::vec(step(), 0..60)) {
+        fn progress_share_never_decreases_and_is_complete_only_at_the_end(steps in proptest::collection::vec(step(), 0..60)) {
             let mut now = Instant::now();
             let (mut overall, mut before) = (JobProgress::default(), None);
             for step in steps {

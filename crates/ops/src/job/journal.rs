@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn finished_units_are_known_to_the_next_run_of_the_same_plan_only() {
+    fn finished_units_are_found_only_by_the_next_run_of_the_same_plan() {
         let place = JournalFolder::new();
         let journal = place.open("plan a");
         let done = unit("x/1.tar", SpoolDigest::default());
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_cut_at_any_byte_keeps_the_whole_lines_and_takes_new_ones() {
+    fn journal_cut_at_any_byte_keeps_whole_lines_and_accepts_new_ones() {
         let place = JournalFolder::new();
         let journal = place.open("p");
         for name in ["a", "b"] {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_counts_for_nothing_and_the_others_stay() {
+    fn damaged_journal_line_is_ignored_and_other_lines_are_read() {
         let place = JournalFolder::new();
         let journal = place.open("p");
         for name in ["a", "b", "c"] {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kill_at_any_operation_loses_at_most_the_unit_in_flight_and_a_power_cut_leaves_a_journal() {
+    fn journal_killed_at_any_operation_loses_at_most_one_unit_and_survives_a_power_cut() {
         let run = |place: &JournalFolder, fault: Fault| {
             let fs = FaultFs::new(fault);
             let mut recorded = 0;

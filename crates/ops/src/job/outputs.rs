@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_not_begun_keeps_its_state_when_the_job_ends() {
+    fn output_that_was_not_started_stays_waiting_when_the_job_ends() {
         let board = expected(3);
         board.update("key0", OutputState::Written, 7);
         board.update("key1", OutputState::Writing, 3);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn many_files_are_counted() {
+    fn outputs_beyond_the_list_limit_are_only_counted() {
         let board = expected(MAX_LISTED_FILES + 2);
         board.update(&format!("key{}", MAX_LISTED_FILES + 1), OutputState::Written, 7);
         assert_eq!((board.read().files.len(), board.read().more), (MAX_LISTED_FILES, 2));

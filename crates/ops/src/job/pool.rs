@@ -141,7 +141,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn results_come_in_the_order_of_the_units_for_any_number_of_threads() {
+    fn results_are_in_unit_order_for_any_number_of_threads() {
         let units: Vec<u64> = (0..200).collect();
         for threads in [0, 1, 2, 7, 16, 500] {
             let cancel = Cancel::default();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_units_run_at_once_as_there_are_threads() {
+    fn pool_runs_one_unit_per_thread_concurrently() {
         let barrier = Barrier::new(3);
         run_units(&[(), (), ()], 3, &Cancel::default(), |()| {
             barrier.wait();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_stops_the_others_and_is_returned() {
+    fn first_failure_stops_other_units_and_is_returned() {
         let begun = AtomicU64::new(0);
         let cancel = Cancel::default();
         let units: Vec<u64> = (0..1000).collect();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancellation_never_hides_the_real_failure() {
+    fn cancellation_does_not_hide_the_failure_that_caused_it() {
         // Unit 0 ends after the cancellation caused by the failure of unit 1, or just before it.
         let cancel = Cancel::default();
         let failure = run_units(&[0, 1], 2, &cancel, |unit| {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_failures_that_of_the_earliest_unit_is_reported() {
+    fn failure_of_the_earliest_unit_is_reported() {
         let barrier = Barrier::new(4);
         let failure = run_units(&[0, 1, 2, 3], 4, &Cancel::default(), |unit| {
             barrier.wait();
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_who_cancels_gets_a_cancellation_even_before_the_first_unit() {
+    fn cancellation_before_the_first_unit_is_reported() {
         let cancel = Cancel::default();
         cancel.cancel();
         let failure = run_units(&[1, 2], 2, &cancel, |_| Ok(())).unwrap_err();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn cancelling_after_the_last_unit_finished_loses_nothing() {
+    fn cancellation_after_the_last_unit_loses_no_result() {
         let cancel = Cancel::default();
         let done = run_units(&[1, 2], 1, &cancel, |unit| {
             if *unit == 2 {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn two_pieces_of_work_are_both_done_at_once_and_a_panic_goes_on() {
+    fn run_both_runs_concurrently_and_propagates_a_panic() {
         let meet = Barrier::new(2);
         let (mut first, mut second) = (0, 0);
         let work = |place: &mut i32| {

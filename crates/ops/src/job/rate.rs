@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_run_has_done_makes_this_one_no_faster() {
+    fn work_of_an_earlier_run_does_not_increase_the_rate() {
         let start = Instant::now();
         let mut rate = Rate::default();
         rate.add_reading(start, reading(0));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_left_is_hidden_at_first_and_follows_the_rate() {
+    fn time_left_is_hidden_for_three_seconds_and_follows_the_rate() {
         let start = Instant::now();
         let mut rate = Rate::default();
         rate.add_reading(start, reading(0));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_phase_starts_a_new_rate() {
+    fn new_phase_resets_the_rate() {
         let start = Instant::now();
         let mut rate = Rate::default();
         rate.add_reading(start, reading(900));

@@ -533,7 +533,7 @@ pub(super) fn unchanged(shard: &Shard, stamp: FileStamp) -> bool {
 }
 
 /// Converts the failure to read a shard that a run needs into a failure that ends the run.
-pub(super) fn unreadable_ends_the_run(failure: Failure, shard: &str) -> Failure {
+pub(super) fn into_fatal_failure(failure: Failure, shard: &str) -> Failure {
     if failure.is_cancelled() {
         return failure;
     }

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_task_is_woken_by_its_end_and_by_a_panic_too() {
+    fn waiting_for_a_task_ends_with_its_result_or_panic() {
         let (go, gone) = std::sync::mpsc::channel::<()>();
         let task = start(move |_| {
             let _ = gone.recv();

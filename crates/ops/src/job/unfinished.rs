@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_run_is_found_by_its_output_by_its_folder_and_by_the_folder_that_holds_it() {
+    fn stopped_run_is_found_by_output_run_folder_and_parent_folder() {
         let dir = tempfile::tempdir().unwrap();
         let own = own_of(&dir.path().join("big"));
         assert!(unfinished_runs_in(dir.path()).unwrap().is_empty(), "nothing has begun");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_by_several_names_is_reported_once() {
+    fn unfinished_run_known_by_several_paths_is_listed_once() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["big", "small"] {
             write_file(&RealFs, &own_of(&dir.path().join(name)).journal(), b"x", 0o600).unwrap();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_works_holds_its_lock() {
+    fn running_job_is_listed_while_it_holds_its_lock() {
         let dir = tempfile::tempdir().unwrap();
         let own = own_of(&dir.path().join("big"));
         let lock = DatasetLock::acquire(&RealFs, &own, false).unwrap();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_of_one_output_are_found_by_the_output() {
+    fn unfinished_ranks_are_found_by_their_common_output() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["tok.rank-00001", "tok.rank-00000", "token.rank-00002"] {
             write_file(&RealFs, &own_of(&dir.path().join(name)).journal(), b"x", 0o600).unwrap();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_next_to_an_index_of_lines_is_reported_of_the_lines() {
+    fn unfinished_jsonl_index_is_listed_under_its_jsonl_file() {
         let dir = tempfile::tempdir().unwrap();
         let lines = dir.path().join("a.jsonl");
         write_file(&RealFs, &own_of(&index_path(&lines)).lock(), b"", 0o600).unwrap();

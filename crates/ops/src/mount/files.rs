@@ -247,7 +247,7 @@ mod tests {
     use std::sync::Barrier;
 
     #[test]
-    fn a_file_is_opened_once_for_all_who_wait_and_again_after_a_failure() {
+    fn file_is_opened_once_for_concurrent_readers_and_again_after_a_failure() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         std::fs::write(&path, b"0123456789").unwrap();

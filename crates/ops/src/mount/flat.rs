@@ -81,9 +81,9 @@ impl MountedSet {
 
     /// Finds a part of a sample by its file name.
     pub(super) fn find_flat(&self, scope: &Scope<'_>, name: &str) -> Result<Entry, Refusal> {
-        if let Some(kept) = names::kept_beginning(name) {
+        if let Some(kept) = names::beginning_before_hash(name) {
             let mut found = None;
-            self.each_like(scope, &names::undo_prefix(kept).ok_or(Refusal::Missing)?, |sample| {
+            self.for_each_with_prefix(scope, &names::undo_prefix(kept).ok_or(Refusal::Missing)?, |sample| {
                 let mut parts = self.shown_parts(scope, sample);
                 let part = parts.find(|(_, part)| self.flat_name(&sample.key, part) == name);
                 found = part.and_then(|(position, _)| self.part_entry(sample, position));
@@ -114,7 +114,7 @@ impl MountedSet {
 
     /// Passes shown samples whose `KEY.PART` may start with a text to `take`, until it returns `false`: samples whose key starts with the
     /// text, and samples whose key is the text before one of its dots.
-    pub(super) fn each_like(
+    pub(super) fn for_each_with_prefix(
         &self,
         scope: &Scope<'_>,
         text: &str,
@@ -166,8 +166,8 @@ impl MountedSet {
     /// Finds a sample by the name of its folder.
     pub(super) fn find_sample(&self, scope: &Scope<'_>, name: &str) -> Result<Entry, Refusal> {
         let mut found = None;
-        if let Some(kept) = names::kept_beginning(name) {
-            self.each_like(scope, &names::undo_prefix(kept).ok_or(Refusal::Missing)?, |sample| {
+        if let Some(kept) = names::beginning_before_hash(name) {
+            self.for_each_with_prefix(scope, &names::undo_prefix(kept).ok_or(Refusal::Missing)?, |sample| {
                 found = (folder_name(&sample.key) == name).then(|| sample.clone());
                 found.is_none()
             })?;

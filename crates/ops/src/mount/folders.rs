@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_share_the_folders_above_them() {
+    fn paths_share_their_parent_folders() {
         let mut folders = Folders::new(None);
         folders.add(["shards", "a", "0.tar"], Some(Content::Lines));
         folders.add(["shards", "a", "1.tar"], None);

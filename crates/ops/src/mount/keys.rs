@@ -71,7 +71,7 @@ impl MountedSet {
 
     /// Finds a file or folder below a path.
     pub(super) fn find_in_keys(&self, scope: &Scope<'_>, prefix: &str, name: &str) -> Result<Entry, Refusal> {
-        if let Some(kept) = names::kept_beginning(name) {
+        if let Some(kept) = names::beginning_before_hash(name) {
             let begin = names::undo_prefix(kept).ok_or(Refusal::Missing)?;
             return self.find_shortened(scope, prefix, &begin, name)?.ok_or(Refusal::Missing);
         }
@@ -91,7 +91,7 @@ impl MountedSet {
     fn find_shortened(&self, scope: &Scope<'_>, prefix: &str, begin: &str, name: &str) -> Outcome<Option<Entry>> {
         let mut found = Ok(None);
         let mut last_folder = String::new();
-        self.each_like(scope, &format!("{prefix}{begin}"), |sample| {
+        self.for_each_with_prefix(scope, &format!("{prefix}{begin}"), |sample| {
             let rest = sample.key.strip_prefix(prefix);
             found = match rest.map(|rest| (rest, rest.find('/'))) {
                 Some((rest, Some(slash))) => {

@@ -66,7 +66,7 @@ fn check(set: &MountedSet, folder: u64) -> usize {
 }
 
 #[test]
-fn listings_go_on_after_any_entry() {
+fn directory_listing_continues_after_any_entry() {
     let dir = tempfile::tempdir().unwrap();
     let long = "long".repeat(80);
     let names = ["a.txt", "a.txt/b/c.d", "a.txt/b/e.d", "b//c.txt", "b/./d.e", "z/y/x/w.v", "k.a", "k.b", "k.c"];
@@ -84,7 +84,7 @@ fn listings_go_on_after_any_entry() {
 }
 
 #[test]
-fn numbers_of_nothing_are_missing() {
+fn inode_numbers_without_a_node_are_missing() {
     let dir = tempfile::tempdir().unwrap();
     prepared(dir.path(), &["a/b.c".to_owned()]);
     let set = mounted(dir.path(), Layout::Tree);
@@ -115,7 +115,7 @@ fn repeat_keys(root: &Path, change: &str) {
 }
 
 #[test]
-fn keys_of_old_databases_may_be_repeated() {
+fn duplicate_keys_of_old_databases_are_mounted() {
     let dir = tempfile::tempdir().unwrap();
     let names = ["a.x", "b.x", "c.y", "d.x"].map(str::to_owned);
     prepared(dir.path(), &names);
@@ -130,7 +130,7 @@ fn keys_of_old_databases_may_be_repeated() {
 }
 
 #[test]
-fn a_split_shows_keys_that_another_one_has_first() {
+fn split_folder_shows_keys_that_occur_earlier_in_another_split() {
     let dir = tempfile::tempdir().unwrap();
     let long = "long".repeat(60);
     let mut names: Vec<String> = (0..300).map(|n| format!("d/{n:04}.t")).collect();
@@ -151,7 +151,7 @@ fn a_split_shows_keys_that_another_one_has_first() {
 }
 
 #[test]
-fn samples_of_many_parts_are_fetched_alone() {
+fn samples_of_many_parts_are_fetched_one_by_one() {
     let dir = tempfile::tempdir().unwrap();
     let names = (0..200).flat_map(|key| (0..100).map(move |part| format!("{key:03}.{part}")));
     prepared(dir.path(), &names.collect::<Vec<_>>());
@@ -164,7 +164,7 @@ fn samples_of_many_parts_are_fetched_alone() {
 }
 
 #[test]
-fn a_shard_that_was_replaced_before_it_is_mounted_is_an_error_and_others_are_shown() {
+fn shard_replaced_before_mounting_is_an_error_and_other_shards_are_shown() {
     let dir = tempfile::tempdir().unwrap();
     let names = |of: &str| (0..3).map(|number| format!("{of}{number}.txt")).collect::<Vec<_>>();
     let put = |name: &str, of: &str, content: &[u8]| {

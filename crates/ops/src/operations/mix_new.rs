@@ -453,7 +453,7 @@ mod tests {
     use gristmill_core::options::Answer;
 
     #[test]
-    fn a_member_is_a_path_and_a_number() {
+    fn blend_member_is_a_path_with_an_optional_number() {
         let member = weighted("a=b/c=0.5").unwrap();
         assert_eq!((member.path.as_str(), member.amount), ("a=b/c", 0.5));
         assert_eq!(weighted("a").unwrap().amount, 1.0);
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_of_members_name_them_by_path_or_name() {
+    fn member_properties_are_assigned_by_path_or_name() {
         let mut plan = MixPlan::blank();
         let mut set = |name: &str, values: &[&str]| {
             let mut options = MixNew::GROUPS.iter().flat_map(|group| group.options);

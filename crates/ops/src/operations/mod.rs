@@ -738,7 +738,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_changes_the_plan_and_its_file_and_is_read_back() {
+    fn every_option_changes_the_plan_and_is_read_back_from_its_file() {
         for operation in OPERATIONS {
             for row in operation.options().into_iter().filter(|row| row.kind.is_stored()) {
                 let info = row.info;
@@ -763,7 +763,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_of_a_form_has_options_and_every_option_a_help() {
+    fn every_form_step_has_options_and_every_option_has_a_help_text() {
         for operation in OPERATIONS {
             let rows = operation.options();
             for step in operation.steps() {

@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_of_addresses_are_those_of_the_shell() {
+    fn address_ranges_expand_as_in_the_shell() {
         let expand = |text: &str| {
             let paths = with_ranges(Path::new(text)).unwrap();
             paths.into_iter().map(|path| path.to_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_may_begin_at_home() {
+    fn path_with_tilde_is_below_the_home_folder() {
         let home = Some(Path::new("/home/me"));
         let below = |text| path_below_home(text, home).map(|path| path.to_str().unwrap().to_owned());
         assert_eq!(below("~/out"), Some("/home/me/out".to_owned()));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_to_an_option_is_checked_by_its_reach() {
+    fn path_answers_are_checked_by_the_scope_of_the_option() {
         let rows = crate::operations::operation("shard").unwrap().options();
         let row = |name: &str| rows.iter().find(|row| row.info.name == name).unwrap();
         let several = |paths: &[&str]| Answer::List(paths.iter().map(|path| (*path).to_owned()).collect());
@@ -277,14 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_read_may_be_where_nothing_can_be_written() {
+    fn readonly_addresses_are_accepted_for_input_and_refused_for_output() {
         let address = Path::new("https://example.com/a.jsonl");
         assert_eq!(of_reach(PathScope::ReadStore)(address).unwrap(), "https://example.com/a.jsonl");
         assert!(of_reach(PathScope::Store)(address).unwrap_err().why.contains("cannot be written"));
     }
 
     #[test]
-    fn remote_paths_are_refused_without_their_query() {
+    fn remote_path_is_refused_without_showing_its_query() {
         let failure = local(Path::new("nfs://bucket/x?signature=abc")).unwrap_err();
         assert_eq!(failure.class.code(), 2);
         assert!(!failure.to_string().contains("abc"));

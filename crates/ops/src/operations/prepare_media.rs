@@ -91,7 +91,7 @@ mod tests {
     use gristmill_core::options::Answer;
 
     #[test]
-    fn one_filter_is_needed_and_the_last_one_counts() {
+    fn media_filter_is_required_and_the_last_one_applies() {
         let mut plan = erase::<PrepareMedia>(PrepareMediaPlan { path: "m".into(), ..PrepareMediaPlan::blank() });
         let problems = plan.check(true);
         assert!(problems[0].hint.as_deref().unwrap().contains("--media-metadata-by-glob PATTERNS"), "{problems:?}");

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_the_largest_and_some_by_chance_are_kept() {
+    fn first_largest_and_random_samples_are_kept_as_examples() {
         let mut examples = Examples::default();
         for number in 0..1000u64 {
             let parts = vec![file(&format!("{number}.txt"), if number == 700 { 9 } else { 1 })];
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_counted_by_name() {
+    fn part_tally_counts_samples_and_bytes_by_part_name() {
         let mut tally = PartTally::default();
         tally.add([(&b"txt"[..], 3), (b"jpg", 3)]);
         tally.add([(&b"jpg"[..], 3)]);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_the_rules_divide_differently_come_first() {
+    fn examples_list_names_first_on_which_the_key_rules_differ() {
         let mut examples = Examples::default();
         let names = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "f.txt", "g.seg.png", "h.txt"];
         names.iter().for_each(|name| examples.add_sample(&listed("k", vec![file(name, 1)]), &[]));

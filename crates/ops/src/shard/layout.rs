@@ -98,7 +98,7 @@ fn absolute(path: &PathBuf) -> Outcome<PathBuf> {
 }
 
 /// Returns the plan with absolute paths of inputs and lists of keys.
-fn with_settled_inputs(plan: &ShardPlan) -> Outcome<ShardPlan> {
+fn with_absolute_inputs(plan: &ShardPlan) -> Outcome<ShardPlan> {
     let mut plan = plan.clone();
     for path in plan.inputs.iter_mut().chain(&mut plan.choice.keep_keys).chain(&mut plan.choice.drop_keys) {
         *path = absolute(path)?;
@@ -110,7 +110,7 @@ fn with_settled_inputs(plan: &ShardPlan) -> Outcome<ShardPlan> {
 impl OutputLayout {
     /// Returns the layout of a plan without an output, for listing its samples as one set. Nothing can be written with it.
     pub(super) fn without_output(plan: &ShardPlan) -> Outcome<Self> {
-        let plan = ShardPlan { append: false, ..with_settled_inputs(plan)? };
+        let plan = ShardPlan { append: false, ..with_absolute_inputs(plan)? };
         let output = PathBuf::new();
         let (sets, own) = (vec![(PartKind::All, output.clone())], RunFolder::for_output(&output));
         Ok(Self { plan, output, sets, lines: None, metadataset: None, run_folder: own })
@@ -121,7 +121,7 @@ impl OutputLayout {
     /// # Errors
     /// A path is invalid, or an output and an input contain one another.
     pub(super) fn of(plan: &ShardPlan) -> Outcome<Self> {
-        let mut plan = with_settled_inputs(plan)?;
+        let mut plan = with_absolute_inputs(plan)?;
         let apart = &mut plan.apart;
         for path in [&mut apart.media_to, &mut apart.text_to, &mut apart.metadataset].into_iter().flatten() {
             *path = absolute_output(&absolute(path)?)?;
@@ -188,7 +188,7 @@ impl OutputLayout {
         if self.plan.append {
             let is_done = recorded.is_some_and(|recorded| {
                 let is_same = recorded.plan == self.plan && recorded.plan_hash == self.hash();
-                is_same && recorded.is_whole() && recorded.other_input(&inputs_now(&recorded)).is_none()
+                is_same && recorded.is_whole() && recorded.other_input(&current_inputs(&recorded)).is_none()
             });
             return Ok(if is_done { Decision::Nothing } else { Decision::Run });
         }
@@ -204,7 +204,7 @@ impl OutputLayout {
         };
         let changed = || "shards that an earlier run wrote were changed or removed".to_owned();
         let is_changed = || recorded.plan_hash != self.hash() || !recorded.is_whole();
-        let why = recorded.other_plan(&self.plan).or_else(|| recorded.other_input(&inputs_now(&recorded)));
+        let why = recorded.other_plan(&self.plan).or_else(|| recorded.other_input(&current_inputs(&recorded)));
         if let Some(why) = why.or_else(|| is_changed().then(changed)) {
             let own = display_safe(&self.run_folder.path().to_string_lossy()).into_owned();
             return refuse(why, &format!("name another output, or remove this one and {own} first"));
@@ -214,7 +214,7 @@ impl OutputLayout {
 }
 
 /// Returns the recorded inputs with their current stamps.
-fn inputs_now(recorded: &Recorded) -> Vec<RecordedInput> {
+fn current_inputs(recorded: &Recorded) -> Vec<RecordedInput> {
     let now = |input: &RecordedInput| {
         let stamp = stamp_at(&input.path).unwrap_or_default();
         RecordedInput { path: input.path.clone(), stamp }

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn white_space_outside_of_texts_is_removed() {
+    fn json_white_space_outside_strings_is_removed() {
         let json = br#" { "a b" : [ 1 , "x \" y\\" ] ,
             "c": "\\" , "d": null } "#;
         assert_eq!(without_space(json), br#"{"a b":[1,"x \" y\\"],"c":"\\","d":null}"#);

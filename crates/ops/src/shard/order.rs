@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shuffle_is_that_of_the_documented_generator() {
+    fn shuffle_order_matches_the_documented_generator() {
         // The first outputs for seed 42, as published with the reference implementation.
         assert_eq!(shuffled(42, 0), 13_679_457_532_755_275_413);
         assert_eq!(shuffled(42, 1), 2_949_826_092_126_892_291);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_splits_are_names_of_folders() {
+    fn split_name_must_be_a_plain_folder_name() {
         for (name, expected) in
             [("train", true), ("a b{1}", true), ("", false), (".x", false), ("a/b", false), ("a\n", false)]
         {

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_forms_give_the_same_names() {
+    fn printf_and_brace_patterns_give_the_same_shard_names() {
         for text in ["shard_%06d.tar", "shard_{:06}.tar"] {
             let pattern = NamePattern::parse(text).unwrap();
             assert_eq!(pattern.name(12), "shard_000012.tar");
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn other_patterns_are_refused() {
+    fn invalid_shard_name_patterns_are_refused() {
         for text in [
             "shard.tar",
             "%06x.tar",

@@ -11,7 +11,7 @@ use super::list::{InputFile, Lister, Listing};
 use super::order::{Arranger, SplitSource};
 use super::pattern::NamePattern;
 use super::record::SpoolContext;
-use super::repeats::{settle_keys, TakeSample};
+use super::repeats::{apply_key_rule, TakeSample};
 use super::sample::SourceContext;
 use super::set_writers::SetWriters;
 use super::source;
@@ -141,7 +141,7 @@ fn plan_with(
         }
         arranger.push(&chosen, &mut dealer)
     };
-    settle_keys((plan, is_numbered), listing, spools, &context.problems, take)?;
+    apply_key_rule((plan, is_numbered), listing, spools, &context.problems, take)?;
     chooser.finish()?;
     known.iter().try_for_each(SetKeys::finish)?;
     check_lines(layout, arranger.splits())?;

@@ -152,14 +152,14 @@ fn report_interrupted(context: &TaskContext, layout: &OutputLayout, names: &[Str
 }
 
 /// With `--append`: reports shards of an interrupted run, which the next run will index.
-pub(super) fn note_earlier(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
+pub(super) fn note_interrupted(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
     let names = interrupted(layout)?.map(|(_, names)| names).unwrap_or_default();
     report_interrupted(context, layout, &names, "indexed by the next run")
 }
 
 /// With `--append`: indexes the shards of an interrupted run with the plan of that run, so that their keys are known. Returns whether there
 /// were any.
-pub(super) fn index_earlier(context: &TaskContext, layout: &OutputLayout) -> Outcome<bool> {
+pub(super) fn index_interrupted(context: &TaskContext, layout: &OutputLayout) -> Outcome<bool> {
     let Some((recorded, mut names)) = interrupted(layout)? else { return Ok(false) };
     context.phase(Phase::Tables, "preparing");
     prepare_published(context, &OutputLayout::of(&recorded.plan)?)?;
@@ -176,14 +176,14 @@ pub(super) fn complete(context: &TaskContext, layout: &OutputLayout) -> Outcome<
         context.run_part(jsonl::start_on(lines, context.options.clone(), Arc::clone(&context.fs))?)?;
     }
     let Some(path) = &layout.metadataset else { return Ok(()) };
-    let splits = splits_there(layout)?;
+    let splits = published_splits(layout)?;
     let mut made = Vec::new();
     make_folder(&*context.fs, folder_of(path), FOLDER_MODE, &mut made)?;
     write_file(&*context.fs, path, metadataset_of(layout, path, &splits)?.as_bytes(), RECORD_MODE)
 }
 
 /// Returns the names of the splits of published shards; empty if there is only one split.
-fn splits_there(layout: &OutputLayout) -> Outcome<Vec<String>> {
+fn published_splits(layout: &OutputLayout) -> Outcome<Vec<String>> {
     let Some(recorded) = Recorded::read(&layout.run_folder)? else { return Ok(Vec::new()) };
     let folders = recorded.outputs.iter().filter_map(|output| {
         let below = layout.sets.iter().find_map(|(_, set)| output.path.strip_prefix(set).ok());
@@ -308,7 +308,7 @@ pub(super) fn prepare(
 
 /// Prepares sets whose shards were published by a killed run. Shards are scanned unless that run passed on their index spools.
 pub(super) fn prepare_published(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
-    let splits = splits_there(layout)?;
+    let splits = published_splits(layout)?;
     let is_prepared = |output: &Path| files::is_file(meta::in_nv_meta(output, meta::INFO_JSON));
     let is_open = |output: &Path| files::is_dir(output) && (layout.plan.append || !is_prepared(output));
     for (_, output) in layout.sets.iter().filter(|(_, output)| !layout.plan.preparation.no_prepare && is_open(output)) {
@@ -385,7 +385,7 @@ mod tests {
     use gristmill_pycompat::pattern::Pattern;
 
     #[test]
-    fn names_of_splits_are_matched_as_they_are() {
+    fn split_names_are_matched_literally() {
         for name in ["train", "a.b", "a{1,2}", "[x]", "^a\\b$", "ü ö"] {
             let pattern = Pattern::compile(&literal(name)).unwrap();
             assert!(pattern.is_found(name), "{name}");

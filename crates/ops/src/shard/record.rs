@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_read_back_whole_and_from_the_middle() {
+    fn listed_samples_are_read_back_from_the_start_and_from_a_range() {
         let folder = tempfile::tempdir().unwrap();
         let cancel = Cancel::default();
         let context = SpoolContext { fs: &RealFs, folder: folder.path(), cancel: &cancel, memory: 1 << 20 };
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_bytes_are_a_failure() {
+    fn truncated_sample_record_is_refused() {
         let mut record = Vec::new();
         sample(1).encode(&mut record);
         for cut in 0..record.len() {
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_sorted_with_little_memory_too() {
+    fn records_are_sorted_with_any_memory_limit() {
         for memory in [1 << 20, 300] {
             let folder = tempfile::tempdir().unwrap();
             let cancel = Cancel::default();

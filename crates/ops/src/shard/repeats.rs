@@ -20,7 +20,7 @@ const MAX_FIRST_SAMPLES: usize = 1 << 20;
 pub(super) type TakeSample<'t> = &'t mut dyn FnMut(ListedSample) -> Outcome<()>;
 
 /// Passes all samples in order to `take` after applying the rule for repeated keys.
-pub(super) fn settle_keys<'a>(
+pub(super) fn apply_key_rule<'a>(
     (plan, is_numbered): (&ShardPlan, bool),
     mut listing: Listing<'a>,
     context: SpoolContext<'a>,

@@ -328,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_from_the_least_to_the_greatest_of_their_values() {
+    fn value_ranges_group_nearby_values() {
         let range = |from, to, count| ValueRange { from, to, count };
         assert_eq!(ranges_of([8, 10].into_iter()), [range(8, 8, 1), range(10, 10, 1)]);
         let values = [0, 3, 80, 85, 88, 800].into_iter();

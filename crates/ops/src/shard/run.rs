@@ -53,7 +53,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
     if layout.decide()? == Decision::Nothing && is_complete(&layout) && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
     }
-    publish::note_earlier(context, &layout)?;
+    publish::note_interrupted(context, &layout)?;
     if let Some(stopped) = stopped_run(&layout.plan, &layout.run_folder)?.filter(|_| !context.options.restart) {
         context.problems.report(stopped)?;
     }
@@ -211,7 +211,7 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
     if context.options.restart {
         remove_work(fs, own)?;
     }
-    if publish::index_earlier(context, layout)? {
+    if publish::index_interrupted(context, layout)? {
         // The stopped run can no longer be resumed.
         remove_work(fs, own)?;
     }

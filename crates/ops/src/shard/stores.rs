@@ -109,7 +109,7 @@ mod tests {
 
     /// Expects the measured numbers of actual runs.
     #[test]
-    fn estimates_are_near_what_runs_take() {
+    fn store_estimates_are_near_measured_requests() {
         let content = |bytes| StoredContent { files: 0, bytes };
         let read = |bytes, begun, received| {
             StoreEstimate::default().with_input(content(bytes), listed(begun, received)).read.requests
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn loose_files_are_a_request_each() {
+    fn each_loose_file_is_estimated_as_one_request() {
         let content = StoredContent { files: 3, bytes: 90 }.merge(StoredContent { files: 1, bytes: 9 });
         let estimate = StoreEstimate::default().with_input(content, listed(2, 0));
         assert_eq!(estimate.read, Amount { requests: 6, bytes: 99 });
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_two_digits() {
+    fn estimated_requests_are_rounded_to_two_digits() {
         let texts = [1, 9, 85, 134, 12_345].map(rounded_requests);
         let expected =
             ["1 request", "about 9 requests", "about 85 requests", "about 140 requests", "about 13,000 requests"];

@@ -55,13 +55,13 @@ fn uploads(output: &Path) -> Vec<UnfinishedUpload> {
 }
 
 #[test]
-fn a_kill_at_any_operation_is_made_good_by_the_same_command() {
+fn run_killed_at_any_operation_is_completed_by_the_same_command() {
     let dir = tempfile::tempdir().unwrap();
     kill_at_operations(dir.path());
 }
 
 #[test]
-fn a_kill_at_any_operation_leaves_no_upload_in_a_store() {
+fn run_to_a_store_killed_at_any_operation_leaves_no_upload() {
     kill_at_operations(Path::new("mem://shard-kills"));
 }
 
@@ -100,7 +100,7 @@ fn kill_at_operations(root: &Path) {
 }
 
 #[test]
-fn a_disk_that_is_full_at_any_operation_leaves_nothing_half_made() {
+fn full_disk_at_any_operation_leaves_no_partial_output() {
     let dir = tempfile::tempdir().unwrap();
     let counting = Arc::new(FaultFs::new(Fault::Nothing));
     let fs: Arc<dyn Fs> = Arc::clone(&counting) as Arc<dyn Fs>;
@@ -127,7 +127,7 @@ fn a_disk_that_is_full_at_any_operation_leaves_nothing_half_made() {
 }
 
 #[test]
-fn an_append_that_is_killed_at_any_operation_leaves_the_old_set_or_the_new_one() {
+fn append_killed_at_any_operation_leaves_the_old_or_the_new_set() {
     let dir = tempfile::tempdir().unwrap();
     RealFs.create_dir(&dir.path().join("more"), 0o755).unwrap();
     write_input(&dir.path().join("more"), true, 'a');
@@ -175,7 +175,7 @@ fn an_append_that_is_killed_at_any_operation_leaves_the_old_set_or_the_new_one()
 }
 
 #[test]
-fn what_a_run_has_sent_that_does_not_go_on_is_removed() {
+fn restart_removes_the_uploads_of_the_stopped_run() {
     let output = Path::new("mem://shard-restart/out");
     let mut at = 0;
     while uploads(output).len() < 2 {
@@ -192,7 +192,7 @@ fn what_a_run_has_sent_that_does_not_go_on_is_removed() {
 }
 
 #[test]
-fn a_lock_that_a_kill_at_the_very_end_has_left_is_removed_by_the_next_run() {
+fn lock_left_by_a_kill_after_publication_is_removed_by_the_next_run() {
     let output = Path::new("mem://shard-lock/out");
     run(plan("reshard_count", output), Arc::new(RealFs)).unwrap();
     let own = RunFolder::for_output(output);
@@ -236,7 +236,7 @@ fn write_input(input: &Path, is_shard: bool, letter: char) {
 }
 
 #[test]
-fn of_inputs_that_change_nothing_is_published() {
+fn inputs_that_change_during_the_run_publish_no_output() {
     for is_shard in [false, true] {
         let dir = tempfile::tempdir().unwrap();
         let input = dir.path().join("in");

@@ -52,7 +52,7 @@ fn run(root: &Path, name: &str, inputs: &str, flags: &str) {
 }
 
 #[test]
-fn raw_indexes() {
+fn raw_indexes_are_the_same_in_a_store() {
     let made = compare_trees("index", &golden("modalities/idx_basic/input"), |root| {
         run(root, "index", "@/data/data.jsonl", "format=modalities");
         run(root, "index", "@/data/data.jsonl", "format=modalities index-path=@/other/place.idx");
@@ -64,7 +64,7 @@ fn raw_indexes() {
 }
 
 #[test]
-fn raw_indexes_of_a_folder() {
+fn raw_indexes_of_a_folder_are_the_same_in_a_store() {
     let input = tempfile::tempdir().unwrap();
     for number in 0..40 {
         let text =
@@ -81,7 +81,7 @@ fn raw_indexes_of_a_folder() {
 }
 
 #[test]
-fn packed_files_made_of_others() {
+fn modalities_commands_are_the_same_in_a_store() {
     let made = compare_trees("modalities", &golden("modalities/merge/input"), |root| {
         run(
             root,
@@ -101,7 +101,7 @@ fn packed_files_made_of_others() {
 }
 
 #[test]
-fn a_repaired_file_and_the_one_before() {
+fn modalities_repair_is_the_same_in_a_store() {
     let made = compare_trees("repair", &golden("modalities/merge/input"), |root| {
         run(root, "modalities merge", "@/data", "compat output=@/m.pbin");
         let repair = || crate::datasets::Dataset::find(&root.join("m.pbin"))?.repair(false, options())?.wait();
@@ -127,7 +127,7 @@ fn token_folders() {
 }
 
 #[test]
-fn text_without_repeats_of_an_earlier_set() {
+fn dedup_against_an_earlier_set_is_the_same_in_a_store() {
     let input = golden("dedup/v04_shards/input");
     let made = compare_trees("against", &input, |root| {
         run(root, "dedup", "@/data", "minlen=30 output=@/earlier");
@@ -139,7 +139,7 @@ fn text_without_repeats_of_an_earlier_set() {
 }
 
 #[test]
-fn pairs_of_megatron() {
+fn megatron_commands_are_the_same_in_a_store() {
     let made = compare_trees("megatron", &golden("megatron/m08_merge/input"), |root| {
         run(root, "megatron merge", "@/data", "output=@/new/all");
         run(root, "megatron merge", "@/data", "output=@/new/all");
@@ -156,7 +156,7 @@ fn pairs_of_megatron() {
 }
 
 #[test]
-fn lists_and_logs_of_tasks() {
+fn path_lists_and_task_logs_are_read_and_written_in_a_store() {
     let (dir, store) = (tempfile::tempdir().unwrap(), PathBuf::from("mem://trees/logs"));
     let input = golden("nanosets/02_modern_noshuffle/input");
     copy_local(&input, &dir.path().join("data"));
@@ -213,7 +213,7 @@ fn prepare_conversations(case: &str, count: usize) {
 }
 
 #[test]
-fn mixtures_and_their_joins() {
+fn mixtures_and_their_join_indexes_are_the_same_in_a_store() {
     let made = compare_trees("mix", &golden("energon/join_index/input"), |root| {
         for name in ["all", "none", "skip", "two_ways"] {
             let prepare = || metadataset::start(&root.join(format!("data/{name}.yaml")), false, options());
@@ -237,7 +237,7 @@ fn mixtures_and_their_joins() {
 }
 
 #[test]
-fn a_tokenizer_in_a_store() {
+fn tokenizer_is_loaded_from_a_store() {
     let (input, store) = (golden("nanosets/02_modern_noshuffle/input"), Path::new("mem://tokenizers"));
     copy(&golden("modalities/tokenizers/bpe1k"), &store.join("bpe1k"));
     let dir = tempfile::tempdir().unwrap();
@@ -260,7 +260,7 @@ fn a_tokenizer_in_a_store() {
 }
 
 #[test]
-fn a_bucket_is_no_output() {
+fn bucket_as_output_is_refused() {
     let (input, bucket) = (golden("modalities/merge/input"), Path::new("mem://bucket-output"));
     copy(&input, &bucket.join("data"));
     let mut plan = operation("modalities merge").unwrap().plan_for(vec![text(&bucket.join("data"))]);

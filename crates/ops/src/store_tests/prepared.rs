@@ -89,7 +89,7 @@ fn shard(number: u32) -> Vec<u8> {
 }
 
 #[test]
-fn shards_are_added_removed_and_changed() {
+fn update_after_shard_changes_is_the_same_in_a_store() {
     let sets = Sets::new("update", &golden("energon/captioning_fieldmap/input"));
     sets.remove("shards/shard_0003.tar");
     sets.compare(|root| _ = prepare(root, |_| ()));
@@ -110,7 +110,7 @@ fn shards_are_added_removed_and_changed() {
 }
 
 #[test]
-fn compressed_shards_are_unpacked_next_to_them() {
+fn rewrite_of_compressed_shards_is_the_same_in_a_store() {
     let sets = Sets::new("tgz", &golden("energon/captioning_fieldmap/input"));
     sets.remove("shards/shard_0001.tar");
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -121,7 +121,7 @@ fn compressed_shards_are_unpacked_next_to_them() {
 }
 
 #[test]
-fn media_are_described_in_the_index_alone() {
+fn media_metadata_run_keeps_info_json_and_is_the_same_in_a_store() {
     let sets = Sets::new("media", &golden("energon/media_by_extension/input"));
     sets.compare(|root| _ = prepare(root, |plan| plan.splits = SplitPlan::Ratio("1,0,0".into())));
     let info = std::fs::read(sets.dir.path().join(".nv-meta/.info.json")).unwrap();
@@ -142,7 +142,7 @@ fn media_are_described_in_the_index_alone() {
 }
 
 #[test]
-fn media_of_a_folder_without_shards() {
+fn media_metadata_of_a_plain_folder_are_the_same_in_a_store() {
     let sets = Sets::new("folder", &golden("media/images"));
     let made = sets.compare(|root| {
         let media = MediaPlan { filter: MediaFilter::Glob(vec!["*".into()]), decode: false };
@@ -156,7 +156,7 @@ fn media_of_a_folder_without_shards() {
 }
 
 #[test]
-fn samples_are_shown_before_the_index_is_copied() {
+fn samples_of_a_store_are_listed_before_the_index_is_downloaded() {
     let sets = Sets::new("browse", &golden("energon/captioning_fieldmap/input"));
     sets.compare(|root| _ = prepare(root, |_| ()));
     let cancel = Cancel::default();
@@ -187,7 +187,7 @@ fn samples_are_shown_before_the_index_is_copied() {
 }
 
 #[test]
-fn shards_in_a_store_are_not_replaced_by_others() {
+fn shards_in_a_store_are_not_rewritten_with_key_prefixes() {
     let root = PathBuf::from("mem://prepared/doubled");
     let shards = files(&golden("energon/captioning_fieldmap/input"));
     let shard = shards.iter().find(|(name, _)| name.ends_with(".tar")).unwrap().1;

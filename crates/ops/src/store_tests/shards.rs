@@ -62,7 +62,7 @@ fn written(root: &Path) -> BTreeMap<String, Vec<u8>> {
 /// Runs every golden case for each combination of input and output in a folder or a store, and compares it with the local run. Other tests
 /// compare the local run with the expected bytes.
 #[test]
-fn golden_cases_of_shards_give_the_local_bytes() {
+fn golden_shard_cases_are_the_same_from_and_to_a_store() {
     let cases = cases("webdataset");
     assert!(cases.len() >= 15, "{cases:?}");
     for folder in cases {
@@ -105,7 +105,7 @@ fn compare_shards(name: &str, command: &[&str], [given, bucket]: [&Path; 2], loc
 }
 
 #[test]
-fn objects_that_are_in_the_way_are_refused() {
+fn output_folder_of_a_store_with_objects_is_refused() {
     let bucket = PathBuf::from("mem://shard-taken");
     put(&bucket.join("out/x.txt"), b"x");
     let given = golden("webdataset/reshard_count/given");

@@ -32,7 +32,7 @@ fn excluding(root: &Path, key: &str) -> SplitEditor {
 }
 
 #[test]
-fn edits_are_written_as_on_disk_and_nothing_else_is_left() {
+fn split_edits_in_a_store_are_written_without_other_objects() {
     let root = data_set("plain");
     let mut editor = excluding(&root, "k");
     editor.apply(Edit::MoveShards { shards: vec!["s_3.tar".into()], to: Some("val".into()) }).unwrap();
@@ -73,7 +73,7 @@ fn eight_writers_lose_no_edit() {
 }
 
 #[test]
-fn edits_are_made_again_on_a_file_that_changes() {
+fn split_edits_are_reapplied_if_the_file_changes() {
     let root = data_set("again");
     let theirs = |count: usize| SPLITS.replace("by hand", &format!("by another program, {count}"));
     let change = |count: usize| put(&root.join(".nv-meta/split.yaml"), theirs(count).as_bytes());

@@ -9,7 +9,7 @@ use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
 
 /// Returns the open questions and then the refusals of a plan, without reading its data.
-pub fn missing_or_wrong(plan: &PackPlan) -> Vec<Problem> {
+pub fn plan_problems(plan: &PackPlan) -> Vec<Problem> {
     open_questions(plan).into_iter().chain(refusals(plan)).collect()
 }
 

@@ -155,7 +155,7 @@ pub(crate) trait TokenFormat: Sync {
         false
     }
     /// Whether the plan packs only some documents.
-    fn takes_some(&self, _plan: &PackPlan) -> bool {
+    fn selects_documents(&self, _plan: &PackPlan) -> bool {
         false
     }
     /// Whether the output itself records the finished inputs, so that a run only adds the missing ones.

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_files_and_names_in_folders_that_are_there_are_paths() {
+    fn tokenizer_names_that_are_files_or_in_existing_folders_are_paths() {
         assert!(is_local_name("gpt2") && is_local_name("owner/tokenizer.json") && is_local_name("src/tokenizer"));
         assert!(!is_local_name("owner/model-7b.v2"));
     }

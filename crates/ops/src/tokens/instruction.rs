@@ -1,7 +1,7 @@
 //! Prepares instruction data: applies a chat template to conversations and distributes them to partitions, each indexed and packed.
 
 use super::pack::{self, PackReport};
-use crate::engine::modalities::config::{take_unknown_end, PackConfig};
+use crate::engine::modalities::config::{use_unknown_as_end_token, PackConfig};
 use crate::engine::modalities::instruction::{write_partitions, Partition, PartitionFile, Settings};
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::job_progress::{cost, Forecast};
@@ -78,7 +78,7 @@ pub fn run_instruction(
     if compat || unknown_end {
         let mut note = None;
         for (plan, _) in &mut plans {
-            note = take_unknown_end(plan)?;
+            note = use_unknown_as_end_token(plan)?;
         }
         note.into_iter().try_for_each(|note| context.problems.report(note))?;
     }
@@ -162,7 +162,7 @@ fn write_lines(
     let mut written = Vec::new();
     for at in 0..settings.partitions().len() {
         // The page cache keeps the file, because it is packed next.
-        let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, WRITE_BYTES).kept_cached();
+        let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, WRITE_BYTES).with_cached_pages();
         written.push(PartitionFile { file, lengths: Vec::new() });
     }
     write_partitions(settings, compat, &mut written, &context.handles())?;

@@ -32,14 +32,14 @@ fn named_address(plan: &PackPlan, address: &str) -> Option<String> {
 }
 
 /// Returns the parent folder of a file as a name prefix; empty if the relative name already has a folder.
-pub(crate) fn folder_in_front(file: &TextFile) -> String {
+pub(crate) fn folder_prefix(file: &TextFile) -> String {
     let parent = (!file.name.contains('/')).then(|| file.path.parent()).flatten();
     let folder = parent.and_then(|parent| parent.file_name());
     folder.map(|name| format!("{}-", name.to_string_lossy())).unwrap_or_default()
 }
 
 /// Returns unique names: duplicates in `short` are replaced by their `long` names, and remaining duplicates are numbered.
-pub(crate) fn unmixed(short: &[String], long: impl Fn(usize) -> String) -> Vec<String> {
+pub(crate) fn unique_names(short: &[String], long: impl Fn(usize) -> String) -> Vec<String> {
     let mut count: HashMap<&str, usize> = HashMap::new();
     for name in short {
         *count.entry(name).or_default() += 1;
@@ -67,7 +67,7 @@ pub(crate) fn unmixed(short: &[String], long: impl Fn(usize) -> String) -> Vec<S
 }
 
 /// Returns the name without a compression suffix.
-pub(crate) fn unpacked_name(file: &TextFile) -> &str {
+pub(crate) fn name_without_compression(file: &TextFile) -> &str {
     let name = file.name.as_str();
     match name.rsplit_once('.') {
         Some((rest, _)) if file.packing != Packing::Plain && Packing::of_name(name) != Packing::Plain => rest,
@@ -107,7 +107,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn sources_have_the_names_of_their_inputs() {
+    fn source_names_start_with_the_given_input_names() {
         let mut plan = PackPlan::new(vec!["/d/web".into(), "/d/a.jsonl".into()], "t", "o");
         let name = |plan: &PackPlan, path: &str| source_name(plan, Path::new(path));
         assert_eq!(name(&plan, "/d/web/x.jsonl"), "/d/web/x.jsonl");

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spool_goes_on_where_its_mark_says_and_only_there() {
+    fn spool_resumes_only_at_its_mark() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s");
         let mut spool = Spool::create(&RealFs, &path, 4).unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spool_that_is_read_again_stays_in_the_cache() {
+    fn spool_that_is_read_again_is_not_released_from_the_page_cache() {
         let dir = tempfile::tempdir().unwrap();
         for (name, is_read_again) in [("made", false), ("again", true)] {
             let fs = FaultFs::new(Fault::Nothing);

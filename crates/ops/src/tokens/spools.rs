@@ -142,7 +142,7 @@ impl<'a> SpoolSet<'a> {
     }
 
     /// Closes the files of the spools that grew.
-    pub(crate) fn rest_grown(&mut self) -> Outcome<()> {
+    pub(crate) fn close_grown(&mut self) -> Outcome<()> {
         let Self { spools, grown, .. } = self;
         spools.iter_mut().filter(|(name, _)| grown.contains(*name)).try_for_each(|(_, spool)| spool.rest())
     }

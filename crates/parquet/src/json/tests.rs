@@ -23,7 +23,7 @@ fn rows_of(file: &ParquetFile, columns: Option<&[&str]>, rows: Range<u64>) -> Ve
 }
 
 #[test]
-fn every_type_is_as_expected() {
+fn json_of_every_parquet_type_matches_the_expected_rows() {
     let expected = std::fs::read_to_string(data("types.jsonl")).unwrap();
     let expected: Vec<Value> = expected.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for name in ["types.parquet", "types_2.parquet"] {
@@ -41,7 +41,7 @@ fn every_type_is_as_expected() {
 }
 
 #[test]
-fn columns_and_rows_are_chosen() {
+fn json_rows_contain_only_the_chosen_columns_and_rows() {
     let file = open(&data("types_2.parquet")).unwrap();
     let found = rows_of(&file, Some(&["struct", "int8", "absent"]), 1..3);
     let expected = [json!({"int8": null, "struct": {"a.b": null, "deep": null}}), json!({"int8": 127, "struct": null})];
@@ -90,7 +90,7 @@ fn invalid_texts_are_counted() {
 }
 
 #[test]
-fn types_of_older_writers_are_read() {
+fn legacy_parquet_types_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let interval = [14_u32, 3, 1_001].map(u32::to_le_bytes).concat();
     let schema = "message m { required fixed_len_byte_array(12) i (INTERVAL); }";
@@ -170,7 +170,7 @@ fn changed_bytes_end_in_a_failure_or_in_rows() {
 }
 
 #[test]
-fn counts_of_lengths_are_checked_before_memory_is_reserved() {
+fn length_counts_are_checked_before_allocation() {
     let folder = tempfile::tempdir().unwrap();
     for encoding in [Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
         let properties = WriterProperties::builder().set_dictionary_enabled(false).set_encoding(encoding);
@@ -187,7 +187,7 @@ fn counts_of_lengths_are_checked_before_memory_is_reserved() {
 }
 
 #[test]
-fn a_long_entry_of_a_dictionary_that_is_repeated_does_not_fill_the_memory() {
+fn repeated_long_dictionary_entry_does_not_exhaust_memory() {
     let folder = tempfile::tempdir().unwrap();
     let text: ArrayRef = Arc::new(StringArray::from(vec!["a".repeat(1 << 20); 200]));
     let properties = WriterProperties::builder().set_dictionary_page_size_limit(4 << 20);
@@ -206,7 +206,7 @@ fn a_long_entry_of_a_dictionary_that_is_repeated_does_not_fill_the_memory() {
 }
 
 #[test]
-fn texts_of_a_large_dictionary_are_those_of_the_column() {
+fn texts_of_a_large_dictionary_match_the_column() {
     let folder = tempfile::tempdir().unwrap();
     let text = |number: usize| format!("{number} {}", "ä".repeat((1 << 19) + number));
     // Each text once, then some texts again; every third row is null.

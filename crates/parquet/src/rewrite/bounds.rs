@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_are_cut_between_characters() {
+    fn bounds_of_long_values_are_cut_between_characters() {
         let long = format!("{}é", "a".repeat(63));
         assert_eq!(of(&[&long]).min(), Some(("a".repeat(63).as_bytes(), false)));
         assert_eq!(of(&[&long]).max(), Some((format!("{}b", "a".repeat(62)).into_bytes(), false)));

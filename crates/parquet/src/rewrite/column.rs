@@ -53,19 +53,19 @@ fn statistics(column: &RawStruct) -> Option<RawStruct> {
 }
 
 /// Adjusts the offsets in the entry of a column whose pages are copied.
-pub(crate) fn move_column(column: &mut RawStruct, by: i64) -> ThriftResult<()> {
+pub(crate) fn shift_column_offsets(column: &mut RawStruct, by: i64) -> ThriftResult<()> {
     use metadata_field as f;
     let (mut metadata, _) = RawStruct::parse(column.get(chunk_field::METADATA).unwrap_or_default())?;
     for field in [f::DATA_PAGE, f::INDEX_PAGE, f::DICTIONARY_PAGE] {
-        move_field(&mut metadata, field, by);
+        shift_offset_field(&mut metadata, field, by);
     }
     column.set_struct(chunk_field::METADATA, &metadata);
-    move_field(column, chunk_field::FILE_OFFSET, by);
+    shift_offset_field(column, chunk_field::FILE_OFFSET, by);
     Ok(())
 }
 
 /// Adjusts an offset; 0 means that there is none.
-fn move_field(fields: &mut RawStruct, id: i16, by: i64) {
+fn shift_offset_field(fields: &mut RawStruct, id: i16, by: i64) {
     if let Some(at) = fields.get_int(id).filter(|at| *at != 0) {
         fields.set_i64(id, u64::try_from(at.saturating_add(by)).unwrap_or_default());
     }
@@ -143,7 +143,7 @@ pub(crate) fn offset_index(chunk: &WrittenChunk) -> Vec<u8> {
 pub(crate) fn move_offset_index(bytes: &[u8], by: i64) -> ThriftResult<Vec<u8>> {
     let (mut index, _) = RawStruct::parse(bytes)?;
     let mut locations = struct_list(index.get(1).unwrap_or(&[wire::STRUCT]))?;
-    locations.iter_mut().for_each(|location| move_field(location, 1, by));
+    locations.iter_mut().for_each(|location| shift_offset_field(location, 1, by));
     index.set_list(1, wire::STRUCT, &locations.iter().map(RawStruct::encode).collect::<Vec<_>>());
     Ok(index.encode())
 }

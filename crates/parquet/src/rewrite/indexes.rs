@@ -13,7 +13,7 @@ const BLOOM_HEADER_BYTES: u64 = 256;
 
 /// Location of the pages of a column in the new file.
 #[derive(Clone, Debug)]
-pub(crate) enum PlacedChunk {
+pub(crate) enum ChunkPlacement {
     /// Copied; the offset differs from that in the old file by this number of bytes.
     Moved(i64),
     New(WrittenChunk),
@@ -23,7 +23,7 @@ pub(crate) enum PlacedChunk {
 pub(crate) fn write_indexes(
     rewriter: &Rewriter<'_>,
     groups: &mut [RawStruct],
-    placed: &[Vec<PlacedChunk>],
+    placed: &[Vec<ChunkPlacement>],
     out: &mut Output<'_>,
 ) -> Outcome<()> {
     for (group, placed) in groups.iter_mut().zip(placed) {
@@ -31,8 +31,8 @@ pub(crate) fn write_indexes(
         let has_index = columns.iter().any(|column| column.has(chunk_field::OFFSET_INDEX.0));
         for (column, placed) in columns.iter_mut().zip(placed) {
             match placed {
-                PlacedChunk::Moved(by) => move_indexes(rewriter, column, *by, out)?,
-                PlacedChunk::New(chunk) => write_new(column, chunk, has_index, out)?,
+                ChunkPlacement::Moved(by) => move_indexes(rewriter, column, *by, out)?,
+                ChunkPlacement::New(chunk) => write_new(column, chunk, has_index, out)?,
             }
         }
         let columns: Vec<Vec<u8>> = columns.iter().map(RawStruct::encode).collect();

@@ -14,8 +14,8 @@ mod schema;
 mod tests;
 mod text_chunk;
 
-use self::column::{chunk_field, has_bounds, move_column, new_column, replace_column};
-use self::indexes::{write_indexes, PlacedChunk};
+use self::column::{chunk_field, has_bounds, new_column, replace_column, shift_column_offsets};
+use self::indexes::{write_indexes, ChunkPlacement};
 use self::pages::{PageFormat, WrittenChunk};
 use self::ranges_chunk::RangesWriter;
 use self::schema::{columns_of, cut_sort_order, file_field, ELEMENT, LIST, NUMBERS};
@@ -167,7 +167,7 @@ impl<'a> Rewriter<'a> {
         rows: &mut Rows<'_>,
         edit: &mut EditRow<'_>,
         out: &mut Output<'_>,
-    ) -> Outcome<Vec<PlacedChunk>> {
+    ) -> Outcome<Vec<ChunkPlacement>> {
         let mut columns = self.checked(columns_of(group))?;
         let start = out.position();
         let mut placed = Vec::with_capacity(columns.len() + 2);
@@ -177,14 +177,14 @@ impl<'a> Rewriter<'a> {
             if is_text && !self.file.rows_of(number).is_empty() {
                 let chunk = self.write_texts(number, column, rows, edit, out)?;
                 self.checked(replace_column(column, &chunk))?;
-                placed.push(PlacedChunk::New(chunk));
+                placed.push(ChunkPlacement::New(chunk));
             } else {
                 // A row group without rows may state an offset although it has no pages.
-                let from = if range.is_empty() { self.file.stated_position(number, leaf) } else { range.start };
+                let from = if range.is_empty() { self.file.stated_data_offset(number, leaf) } else { range.start };
                 let by = out.position() as i64 - from as i64;
                 self.copy(&range, out)?;
-                self.checked(move_column(column, by))?;
-                placed.push(PlacedChunk::Moved(by));
+                self.checked(shift_column_offsets(column, by))?;
+                placed.push(ChunkPlacement::Moved(by));
             }
         }
         match self.ranges {
@@ -192,7 +192,7 @@ impl<'a> Rewriter<'a> {
                 let format = self.format(number)?;
                 for (chunk, leaf) in self.write_ranges(format, rows, number, edit, out)?.into_iter().zip(NUMBERS) {
                     columns.push(new_column(&[name, LIST, ELEMENT, leaf], format.codec, &chunk));
-                    placed.push(PlacedChunk::New(chunk));
+                    placed.push(ChunkPlacement::New(chunk));
                 }
             }
             // The rows of a column without texts are passed to the editor, too.

@@ -87,7 +87,7 @@ mod tests {
     use crate::codec::Unpacker;
 
     #[test]
-    fn pages_are_the_same_after_decompression() {
+    fn packed_pages_decompress_to_the_same_content() {
         use CompressionCodec as C;
         let text = "some text that repeats; ".repeat(5_000);
         for codec in [C::SNAPPY, C::GZIP, C::BROTLI, C::LZ4, C::LZ4_RAW, C::ZSTD] {

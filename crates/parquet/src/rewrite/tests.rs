@@ -144,7 +144,7 @@ fn kinds() -> Vec<WriterProperties> {
 }
 
 #[test]
-fn only_the_texts_change() {
+fn rewrite_changes_only_the_texts() {
     let dir = tempfile::tempdir().unwrap();
     let rows = 3 * GROUP_ROWS + 17;
     let table = table(rows);
@@ -202,7 +202,7 @@ fn assert_same_groups(old: &ParquetMetaData, new: &ParquetMetaData) {
 }
 
 #[test]
-fn ranges_become_a_column() {
+fn rewrite_adds_ranges_as_a_column() {
     let dir = tempfile::tempdir().unwrap();
     let table = table(2 * GROUP_ROWS + 5);
     for properties in kinds() {
@@ -244,7 +244,7 @@ fn values_that_are_not_text_are_copied() {
 }
 
 #[test]
-fn an_order_by_texts_is_dropped() {
+fn rewrite_drops_the_sorting_by_changed_texts() {
     let dir = tempfile::tempdir().unwrap();
     let order = |leaf: i32| SortingColumn { column_idx: leaf, descending: false, nulls_first: true };
     for (before, after) in [
@@ -260,7 +260,7 @@ fn an_order_by_texts_is_dropped() {
 }
 
 #[test]
-fn files_of_other_programs_are_written_again() {
+fn rewrite_of_files_of_other_programs_keeps_their_content() {
     let dir = tempfile::tempdir().unwrap();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")];
     let mut count = 0;

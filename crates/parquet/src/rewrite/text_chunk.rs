@@ -145,7 +145,7 @@ impl TextChunkWriter {
 
     /// Writes the remaining rows and ends the column.
     pub(crate) fn finish(mut self, out: &mut Output<'_>) -> Outcome<WrittenChunk> {
-        self.stop_collecting(true, out)?;
+        self.write_collected_rows(true, out)?;
         self.write_page(out)?;
         Ok(self.pages.finish())
     }
@@ -156,14 +156,14 @@ impl TextChunkWriter {
                 if dictionary.bytes.len() > MAX_DICTIONARY_BYTES || rows.len() >= MAX_WAITING_ROWS =>
             {
                 let saves = dictionary.plain_bytes / 2 >= dictionary.bytes.len();
-                self.stop_collecting(saves, out)
+                self.write_collected_rows(saves, out)
             }
             _ => Ok(()),
         }
     }
 
     /// Writes the dictionary if it saves space, and the buffered rows.
-    fn stop_collecting(&mut self, saves: bool, out: &mut Output<'_>) -> Outcome<()> {
+    fn write_collected_rows(&mut self, saves: bool, out: &mut Output<'_>) -> Outcome<()> {
         let (dictionary, rows) = match std::mem::replace(&mut self.mode, Mode::Plain) {
             Mode::Collecting(dictionary, rows) => (dictionary, rows),
             other => {

@@ -59,7 +59,7 @@ impl RandomNumbers {
 }
 
 #[test]
-fn changed_bytes_end_in_a_failure_or_in_texts() {
+fn changed_parquet_bytes_give_a_failure_or_texts() {
     let folder = tempfile::tempdir().unwrap();
     let seed = 0x9E37_79B9_7F4A_7C15;
     println!("seed {seed:#x}");
@@ -108,7 +108,7 @@ fn check_all(file: &ParquetFile) -> Outcome<PageCounts> {
 }
 
 #[test]
-fn every_page_is_checked_and_described() {
+fn every_page_is_checked_and_columns_are_summarized() {
     let file = open(&data("p02/6-zstd.parquet")).unwrap();
     let counts = check_all(&file).unwrap();
     assert!(counts.pages > 9 && counts.without_checksum == 0, "{counts:?}");
@@ -215,7 +215,7 @@ fn row_groups_before_damage_are_returned() {
 }
 
 #[test]
-fn other_columns_are_described() {
+fn missing_and_non_text_columns_are_described() {
     let folder = tempfile::tempdir().unwrap();
     let number: ArrayRef = Arc::new(Int32Array::from(vec![1]));
     let text: ArrayRef = Arc::new(StringArray::from(vec!["a"]));

@@ -38,7 +38,7 @@ fn files(folder: &str) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn texts_are_those_of_the_other_reader() {
+fn texts_match_the_parquet_crate() {
     let mut count = 0;
     for folder in ["p01", "p02", "p03", "p08"] {
         for path in files(folder) {
@@ -53,7 +53,7 @@ fn texts_are_those_of_the_other_reader() {
 }
 
 #[test]
-fn a_path_goes_through_structs() {
+fn text_is_read_through_a_path_of_structs() {
     let path = data("p12/a.parquet");
     let file = open(&path).unwrap();
     let found = read(&file, "meta.deep.x", 1000);
@@ -71,7 +71,7 @@ fn a_path_goes_through_structs() {
 }
 
 #[test]
-fn a_name_with_a_dot_comes_before_a_path() {
+fn column_name_with_a_dot_takes_precedence_over_a_path() {
     let path = data("p13/a.parquet");
     let file = open(&path).unwrap();
     let name = file.text_columns().into_iter().find(|name| name.contains('.')).unwrap();
@@ -79,7 +79,7 @@ fn a_name_with_a_dot_comes_before_a_path() {
 }
 
 #[test]
-fn what_is_no_data_is_refused_with_a_way_out() {
+fn lfs_pointers_and_cut_files_are_refused_with_a_hint() {
     assert!(open(&data("p19/a.parquet")).is_ok());
     let failure = open(&data("p19/b.parquet")).unwrap_err();
     assert!(failure.why.contains("Git LFS") && failure.hint.unwrap().contains("git lfs pull"));

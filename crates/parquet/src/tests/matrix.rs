@@ -138,7 +138,7 @@ fn all_types_of_text_are_read() {
 }
 
 #[test]
-fn bytes_that_are_not_text_are_reported_row_by_row() {
+fn invalid_utf8_is_reported_by_row() {
     let folder = tempfile::tempdir().unwrap();
     // One value ends with the first byte of a character, and the next begins with its last byte.
     let values: [&[u8]; 6] = [b"fine", b"\xC3", b"\xBC", b"", b"\xFF", "ü".as_bytes()];
@@ -160,7 +160,7 @@ fn bytes_that_are_not_text_are_reported_row_by_row() {
 }
 
 #[test]
-fn many_references_to_one_large_text_are_divided() {
+fn repeated_references_to_a_large_text_are_divided_into_blocks() {
     let folder = tempfile::tempdir().unwrap();
     let large = "x".repeat(1 << 20);
     let batches: Vec<RecordBatch> = (0..21)
@@ -189,7 +189,7 @@ fn many_references_to_one_large_text_are_divided() {
 }
 
 #[test]
-fn texts_with_shared_beginnings_have_a_limit() {
+fn delta_byte_array_texts_are_limited_in_size() {
     let folder = tempfile::tempdir().unwrap();
     let large = "x".repeat(1 << 20);
     let properties = WriterProperties::builder()

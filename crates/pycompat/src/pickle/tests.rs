@@ -75,7 +75,7 @@ fn model(bytes: &[u8]) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn short_lists_are_written_to_the_byte() {
+fn short_pickled_lists_match_byte_for_byte() {
     assert_eq!(pickled(&[]), b"\x80\x04]\x94.");
     let one = [0x80, 4, 0x95, 11, 0, 0, 0, 0, 0, 0, 0, b']', 0x94, b'K', 0, b'M', 0, 1, 0x86, 0x94, b'a', b'.'];
     assert_eq!(pickled(&[(0, 256)]), one);
@@ -87,7 +87,7 @@ fn short_lists_are_written_to_the_byte() {
 
 /// Checks against checksums of the output of CPython 3.11 for `[(i * step, i % 70_000) for i in range(count)]` with protocol 4.
 #[test]
-fn long_lists_are_written_to_the_byte() {
+fn long_pickled_lists_match_byte_for_byte() {
     for (count, step, expected) in KNOWN {
         let items: Vec<_> = (0..count).map(|i| (i * step, i % 70_000)).collect();
         let bytes = pickled(&items);
@@ -109,7 +109,7 @@ const KNOWN: [(u64, u64, &str); 9] = [
 ];
 
 #[test]
-fn other_ways_to_write_the_same_list_are_read() {
+fn other_pickle_encodings_of_a_list_are_read() {
     let list = vec![(5, 6), (7, 70_000)];
     let tail = b"K\x07Jp\x11\x01\x00";
     // Protocol 2 with numbered memo; one group without memo or frame; pairs by mark; pairs as lists; decimals; each variant separately.
@@ -128,14 +128,14 @@ fn other_ways_to_write_the_same_list_are_read() {
 }
 
 #[test]
-fn a_pair_that_comes_twice_is_found_again() {
+fn memoized_pickle_pair_is_read_again() {
     assert_eq!(read(b"\x80\x04]\x94(K\x05K\x06\x86\x94h\x01j\x01\x00\x00\x00e.").unwrap(), [(5, 6); 3]);
     assert!(read(b"\x80\x04]\x94(h\x00e.").is_err(), "a list inside of itself");
     assert!(read(b"\x80\x04]\x94(h\x07e.").is_err());
 }
 
 #[test]
-fn what_would_run_code_is_refused() {
+fn pickle_that_would_run_code_is_refused() {
     let harmful: [&[u8]; 7] = [
         b"\x80\x04cos\nsystem\n(X\x02\x00\x00\x00ls\x85R.",
         b"\x80\x04]\x94(K\x01K\x02\x86\x94cos\nsystem\n.",
@@ -154,7 +154,7 @@ fn what_would_run_code_is_refused() {
 }
 
 #[test]
-fn what_is_no_list_of_pairs_is_refused() {
+fn pickle_other_than_a_list_of_pairs_is_refused() {
     let wrong: [&[u8]; 16] = [
         b"",
         b"\x80",
@@ -182,7 +182,7 @@ fn what_is_no_list_of_pairs_is_refused() {
 }
 
 #[test]
-fn every_cut_is_detected() {
+fn truncated_pickle_is_refused() {
     let items: Vec<_> = (0..1_500).map(|i| (i * 1_000, 1_000)).collect();
     let bytes = pickled(&items);
     for end in (0..bytes.len()).step_by(97).chain([bytes.len() - 1]) {
@@ -192,7 +192,7 @@ fn every_cut_is_detected() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(items in proptest::collection::vec((any::<u64>(), 0u64..100_000), 0..2_500), shift in 0u32..64) {
+    fn pickled_pairs_are_read_back(items in proptest::collection::vec((any::<u64>(), 0u64..100_000), 0..2_500), shift in 0u32..64) {
         let items: Vec<_> = items.into_iter().map(|(offset, length)| (offset >> shift, length)).collect();
         let bytes = pickled(&items);
         prop_assert_eq!(model(&bytes), items.clone());

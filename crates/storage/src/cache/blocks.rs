@@ -39,7 +39,7 @@ const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 static BYTES_WRITTEN: AtomicU64 = AtomicU64::new(BYTES_BETWEEN_CHECKS);
 
 /// Cache files of the blocks that a read of this process is fetching; other reads wait for them.
-static UNDER_WAY: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
+static FETCHING_FILES: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 /// Notified when fetches of blocks have ended.
 static FETCHED: Condvar = Condvar::new();
 
@@ -106,7 +106,7 @@ struct CachedObject {
 }
 
 fn fetching() -> MutexGuard<'static, HashSet<PathBuf>> {
-    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
+    FETCHING_FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Blocks that a read is fetching.
@@ -292,13 +292,13 @@ mod tests {
     }
 
     /// An object that reports each read, and blocks it until the test lets it continue.
-    struct NotedReads {
+    struct ReportedReads {
         content: Vec<u8>,
         begun: mpsc::Sender<(u64, usize)>,
         go_on: Mutex<mpsc::Receiver<()>>,
     }
 
-    impl RangeRead for NotedReads {
+    impl RangeRead for ReportedReads {
         fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
             self.begun.send((offset, buffer.len())).unwrap();
             self.go_on.lock().unwrap().recv().unwrap();
@@ -336,13 +336,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read_while_other_blocks_are_fetched() {
+    fn cached_block_is_read_while_another_block_is_fetched() {
         let path = Path::new("mem://cached/order");
         let all = content(5 << 20);
         put(path, &all);
         let object = object(path);
         let ((begun, reads), (go_on, wait)) = (mpsc::channel(), mpsc::channel());
-        let noted = NotedReads { content: all.clone(), begun, go_on: Mutex::new(wait) };
+        let noted = ReportedReads { content: all.clone(), begun, go_on: Mutex::new(wait) };
         let source = ReadFile::of_ranges(path, object.info, Box::new(noted));
         object.source.set(source).unwrap_or_else(|_| unreachable!());
         let read = |offset: u64, bytes: usize| {
@@ -401,7 +401,7 @@ mod tests {
         let ((begun, reads), (go_on, wait)) = (mpsc::channel(), mpsc::channel());
         let object_with = |begun: mpsc::Sender<(u64, usize)>, wait| {
             let object = object(path);
-            let noted = NotedReads { content: all.clone(), begun, go_on: Mutex::new(wait) };
+            let noted = ReportedReads { content: all.clone(), begun, go_on: Mutex::new(wait) };
             let source = ReadFile::of_ranges(path, object.info, Box::new(noted));
             object.source.set(source).unwrap_or_else(|_| unreachable!());
             object
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_objects_are_kept_by_blocks() {
+    fn whole_objects_are_cached_in_blocks() {
         let path = Path::new("mem://cached/whole");
         assert_eq!(read_whole_cached(path, 10).unwrap(), None);
         for size in [2 << 20, 1_500_000, 10, 0] {

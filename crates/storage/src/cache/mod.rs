@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_files_make_room() {
+    fn oldest_cache_files_are_removed_and_drafts_kept() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["a", "b"] {
             std::fs::write(dir.path().join(name), b"12345").unwrap();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_is_counted_and_cleared() {
+    fn cache_usage_is_counted_and_cache_is_cleared() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("remote");
         assert_eq!(usage_of(folder.clone()).unwrap(), CacheUsage { folder: folder.clone(), files: 0, bytes: 0 });

@@ -106,7 +106,7 @@ fn folders_of_a_store_are_listed_and_walked_like_folders() {
 }
 
 #[test]
-fn keys_that_are_no_paths_do_not_hide_their_neighbours() {
+fn keys_that_are_no_paths_do_not_hide_other_keys() {
     let root = Path::new("mem://unusual/set");
     for key in ["a//b", "a/./c", "a/d", "a/e/"] {
         put(&root.with_file_name(format!("set/{key}")), b"1");
@@ -120,7 +120,7 @@ fn keys_that_are_no_paths_do_not_hide_their_neighbours() {
 }
 
 #[test]
-fn the_failure_of_a_store_is_kept_in_the_error() {
+fn store_failure_is_preserved_in_the_io_error() {
     let inner = Failure::usage("asking the store", "it is closed").with_hint("open it");
     let failure = Failure::io("opening", "mem://b/x", &inner.clone().into_io());
     assert_eq!(failure.to_string(), "opening failed on mem://b/x: it is closed");
@@ -128,7 +128,7 @@ fn the_failure_of_a_store_is_kept_in_the_error() {
 }
 
 #[test]
-fn a_store_that_does_not_answer_may_have_anything() {
+fn location_in_a_failing_store_counts_as_taken() {
     let hidden = Path::new("mem://hides-all/a");
     assert!(is_taken(hidden), "nothing is replaced");
     let failure = try_is_taken(hidden).unwrap_err();

@@ -33,7 +33,7 @@ fn content(path: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn each_object_is_opened_once_however_often_it_is_read() {
+fn object_is_opened_once_for_several_reads() {
     let _room = take_room();
     let root = "mem://files-ahead/once";
     let files = objects(root, &[10; 120]);
@@ -49,7 +49,7 @@ fn each_object_is_opened_once_however_often_it_is_read() {
 }
 
 #[test]
-fn readers_in_any_order_read_each_object() {
+fn files_ahead_are_read_by_several_threads_in_any_order() {
     let _room = take_room();
     let root = "mem://files-ahead/order";
     let files = objects(root, &[10; 64]);
@@ -68,7 +68,7 @@ fn readers_in_any_order_read_each_object() {
 }
 
 #[test]
-fn more_than_there_is_room_for_is_read() {
+fn files_ahead_beyond_the_memory_limit_are_read() {
     let _room = take_room();
     let root = "mem://files-ahead/room";
     let size = 4 << 20;
@@ -90,7 +90,7 @@ fn more_than_there_is_room_for_is_read() {
 }
 
 #[test]
-fn an_object_that_has_changed_or_gone_since_it_was_listed_is_opened_as_it_is() {
+fn object_changed_or_removed_since_listing_is_read_in_its_current_state() {
     let _room = take_room();
     let files = objects("mem://files-ahead/changed", &[10; 3]);
     put(&files[1].0, b"changed");
@@ -102,7 +102,7 @@ fn an_object_that_has_changed_or_gone_since_it_was_listed_is_opened_as_it_is() {
 }
 
 #[test]
-fn what_was_fetched_is_the_version_that_was_listed_until_it_is_listed_again() {
+fn files_ahead_give_the_listed_version_until_it_is_listed_again() {
     let _room = take_room();
     let mut files = objects("mem://files-ahead/version", &[10; 2]);
     let _ahead = begin(&files);
@@ -118,7 +118,7 @@ fn what_was_fetched_is_the_version_that_was_listed_until_it_is_listed_again() {
 }
 
 #[test]
-fn beginnings_of_large_objects_are_fetched_and_the_rest_when_it_is_read() {
+fn heads_of_large_objects_are_fetched_ahead_and_the_rest_on_reading() {
     let _room = take_room();
     let root = "mem://files-ahead/heads";
     let files = objects(root, &[2 << 20, 10]);

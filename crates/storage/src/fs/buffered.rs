@@ -18,7 +18,7 @@ impl BufferedFile {
     }
     /// Keeps the file in the page cache, because this run will read it again ([`WriteFile::keep_in_page_cache`]).
     #[must_use]
-    pub fn kept_cached(mut self) -> Self {
+    pub fn with_cached_pages(mut self) -> Self {
         self.file.keep_in_page_cache();
         self
     }

@@ -133,7 +133,7 @@ impl FaultFs {
         Self { shared: Arc::new(Shared { fault, other_filesystem, watch: None, state: Mutex::default() }) }
     }
     /// Fails as the system does if the two paths are on different file systems.
-    fn stay_here(&self, from: &Path, to: &Path) -> io::Result<()> {
+    fn check_same_filesystem(&self, from: &Path, to: &Path) -> io::Result<()> {
         match &self.shared.other_filesystem {
             Some(other) if from.starts_with(other) != to.starts_with(other) => Err(Errno::XDEV.into()),
             _ => Ok(()),
@@ -289,13 +289,13 @@ impl Disk for FaultFs {
     }
     fn raw_rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.naming(Op::Rename, to, Some(from), || {
-            self.stay_here(from, to)?;
+            self.check_same_filesystem(from, to)?;
             RealFs.raw_rename(from, to)
         })
     }
     fn raw_link(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.naming(Op::Link, to, None, || {
-            self.stay_here(from, to)?;
+            self.check_same_filesystem(from, to)?;
             RealFs.raw_link(from, to)
         })
     }

@@ -255,7 +255,7 @@ impl NamedFile {
         Self { path: path.to_owned(), raw, written, writeback: Some(WritebackWindow { first, begun: first }) }
     }
     /// Releases the bytes that are far enough before the end from the page cache.
-    fn let_go(&mut self) {
+    fn release_written_pages(&mut self) {
         let Some(WritebackWindow { first, begun }) = &mut self.writeback else { return };
         while self.written >= *begun + WRITEBACK_BYTES {
             self.raw.raw_release_range(*begun, WRITEBACK_BYTES);
@@ -279,7 +279,7 @@ impl WriteFile for NamedFile {
             self.written += count as u64;
             bytes = bytes.get(count..).unwrap_or_default();
         }
-        self.let_go();
+        self.release_written_pages();
         Ok(())
     }
     fn overwrite(&mut self, mut bytes: &[u8], mut offset: u64) -> Outcome<()> {

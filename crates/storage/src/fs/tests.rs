@@ -28,7 +28,7 @@ fn a_new_file_is_private_until_its_mode_is_set() {
 }
 
 #[test]
-fn creating_never_touches_what_is_there_not_even_through_a_link() {
+fn creating_a_file_never_changes_an_existing_file_or_link_target() {
     let dir = folder();
     let (target, link) = (dir.path().join("t"), dir.path().join("l"));
     symlink(&target, &link).unwrap();
@@ -42,7 +42,7 @@ fn creating_never_touches_what_is_there_not_even_through_a_link() {
 }
 
 #[test]
-fn appending_goes_on_where_the_file_ends() {
+fn append_file_continues_at_the_end() {
     let dir = folder();
     let path = dir.path().join("f");
     for (text, total) in [("one", 3), ("two", 6)] {
@@ -54,7 +54,7 @@ fn appending_goes_on_where_the_file_ends() {
 }
 
 #[test]
-fn removing_a_tree_follows_no_link_and_what_is_gone_is_fine() {
+fn remove_tree_follows_no_links_and_accepts_missing_files() {
     let dir = folder();
     let (tree, precious) = (dir.path().join("tree"), dir.path().join("precious"));
     RealFs.create_dir(&precious, 0o700).unwrap();
@@ -69,7 +69,7 @@ fn removing_a_tree_follows_no_link_and_what_is_gone_is_fine() {
 }
 
 #[test]
-fn a_folder_gets_its_mode_whatever_the_umask_and_an_old_one_keeps_its_own() {
+fn folder_mode_ignores_the_umask_and_an_existing_folder_keeps_its_mode() {
     let dir = folder();
     let path = dir.path().join("d");
     RealFs.create_dir(&path, 0o2777).unwrap();
@@ -81,7 +81,7 @@ fn a_folder_gets_its_mode_whatever_the_umask_and_an_old_one_keeps_its_own() {
 }
 
 #[test]
-fn a_link_becomes_a_copy_where_links_are_refused() {
+fn hard_link_falls_back_to_a_copy() {
     for errno in [Errno::XDEV, Errno::PERM, Errno::NOTSUP, Errno::MLINK] {
         let dir = folder();
         let (from, to) = (dir.path().join("a"), dir.path().join("b"));
@@ -97,7 +97,7 @@ fn a_link_becomes_a_copy_where_links_are_refused() {
 }
 
 #[test]
-fn a_copy_may_be_watched_and_ended_and_then_leaves_nothing() {
+fn watched_copy_reports_progress_and_leaves_nothing_when_cancelled() {
     let dir = folder();
     let (from, to) = (dir.path().join("a"), dir.path().join("b"));
     let mut file = RealFs.create_file(&from).unwrap();
@@ -134,7 +134,7 @@ fn short_writes_are_continued_and_interrupted_calls_repeated() {
 }
 
 #[test]
-fn every_kind_of_operation_names_its_path_and_is_the_environments_fault() {
+fn failed_operation_names_its_path_and_is_an_environment_failure() {
     let dir = folder();
     let path = dir.path().join("f");
     let all = |fs: &dyn Fs| -> Outcome<()> {
@@ -171,7 +171,7 @@ fn every_kind_of_operation_names_its_path_and_is_the_environments_fault() {
 }
 
 #[test]
-fn only_folders_may_be_unable_to_sync() {
+fn unsupported_sync_is_ignored_only_for_folders() {
     let dir = folder();
     for errno in [Errno::INVAL, Errno::NOTSUP] {
         FaultFs::new(Fault::Once { at: 0, errno }).sync_dir(dir.path()).unwrap();
@@ -181,7 +181,7 @@ fn only_folders_may_be_unable_to_sync() {
 }
 
 #[test]
-fn a_power_cut_takes_what_was_not_synced_and_nothing_else() {
+fn simulated_power_cut_loses_only_unsynced_data() {
     let dir = folder();
     let at = |name: &str| dir.path().join(name);
     let fs = FaultFs::new(Fault::PowerCut { at: 14 });
@@ -207,7 +207,7 @@ fn a_power_cut_takes_what_was_not_synced_and_nothing_else() {
 }
 
 #[test]
-fn a_buffered_file_hands_over_in_large_pieces_and_reports_failures() {
+fn buffered_file_writes_large_pieces_and_reports_failures() {
     let dir = folder();
     let path = dir.path().join("f");
     let fs = FaultFs::new(Fault::Nothing);
@@ -231,7 +231,7 @@ fn a_buffered_file_hands_over_in_large_pieces_and_reports_failures() {
 }
 
 #[test]
-fn a_reopened_file_goes_on_after_its_first_bytes_and_its_head_can_be_replaced() {
+fn reopened_file_continues_after_its_first_bytes_and_its_head_is_replaceable() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("f");
     let mut file = RealFs.create_file(&path).unwrap();
@@ -274,7 +274,7 @@ impl DiskFile for Endless {
 }
 
 /// Returns the ranges released from a file that has `before` bytes and grows to `bytes`, in pieces of `piece` bytes.
-fn let_go_of(before: u64, bytes: u64, piece: usize, keep: bool) -> Vec<(u64, u64)> {
+fn ranges_released_for(before: u64, bytes: u64, piece: usize, keep: bool) -> Vec<(u64, u64)> {
     let disk = Endless::default();
     let mut file = NamedFile::new(Path::new("f"), Box::new(disk.clone()), before);
     if keep {
@@ -295,7 +295,7 @@ fn let_go_of(before: u64, bytes: u64, piece: usize, keep: bool) -> Vec<(u64, u64
 fn releases_written_bytes_in_steps_except_last_part() {
     const MIB: u64 = 1 << 20;
     for piece in [777_777, 1 << 20, 8 << 20, 50 << 20] {
-        let calls = let_go_of(0, 200 * MIB, piece, false);
+        let calls = ranges_released_for(0, 200 * MIB, piece, false);
         assert!(calls.iter().all(|(_, length)| *length == 8 * MIB));
         // Write-out starts for each whole step, in order; each step that is far enough before the end is released once more.
         let mut wanted = Vec::new();
@@ -305,19 +305,19 @@ fn releases_written_bytes_in_steps_except_last_part() {
         }
         assert_eq!(calls.iter().map(|(from, _)| *from).collect::<Vec<_>>(), wanted, "{piece}");
     }
-    assert!(let_go_of(0, 8 * MIB - 1, 4096, false).is_empty());
-    assert_eq!(let_go_of(0, 8 * MIB, 4096, false), [(0, 8 * MIB)]);
+    assert!(ranges_released_for(0, 8 * MIB - 1, 4096, false).is_empty());
+    assert_eq!(ranges_released_for(0, 8 * MIB, 4096, false), [(0, 8 * MIB)]);
     // A file no longer than the distance stays in memory: write-out starts for all of its steps.
-    assert_eq!(let_go_of(0, 64 * MIB, 1 << 20, false).len(), 8);
+    assert_eq!(ranges_released_for(0, 64 * MIB, 1 << 20, false).len(), 8);
 }
 
 #[test]
-fn what_others_wrote_and_what_is_kept_is_not_let_go_of() {
+fn cache_release_skips_earlier_bytes_and_kept_files() {
     const MIB: u64 = 1 << 20;
-    let calls = let_go_of(100 * MIB + 5, 200 * MIB, 1 << 20, false);
+    let calls = ranges_released_for(100 * MIB + 5, 200 * MIB, 1 << 20, false);
     assert_eq!(calls.iter().map(|(from, _)| *from).min(), Some(104 * MIB));
     assert_eq!(calls.len(), 12 + 4);
-    assert!(let_go_of(0, 200 * MIB, 1 << 20, true).is_empty());
+    assert!(ranges_released_for(0, 200 * MIB, 1 << 20, true).is_empty());
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn cache_release_changes_no_bytes_and_counts_no_operation() {
     let mut file = BufferedFile::new(fs.create_file(&path).unwrap(), 1 << 20);
     file.write_all(&bytes).unwrap();
     file.close().unwrap();
-    let mut file = BufferedFile::new(fs.create_file(&kept).unwrap(), 1 << 20).kept_cached();
+    let mut file = BufferedFile::new(fs.create_file(&kept).unwrap(), 1 << 20).with_cached_pages();
     file.write_all(&bytes).unwrap();
     file.close().unwrap();
     assert_eq!(

@@ -51,7 +51,7 @@ fn a_lock_is_held_until_it_is_dropped_and_its_holder_is_named() {
 }
 
 #[test]
-fn the_folder_of_work_is_made_by_whoever_has_the_lock_and_nobody_else() {
+fn work_folder_is_created_only_by_the_lock_holder() {
     let (_dir, own) = place();
     let lock = acquire(&own).unwrap();
     // A run does this at its end, just before it releases the lock.
@@ -76,7 +76,7 @@ fn the_lock_of_a_dead_process_of_this_host_is_taken_over_silently() {
 }
 
 #[test]
-fn a_lock_is_left_if_its_holder_has_died() {
+fn lock_is_left_over_if_its_holder_is_dead() {
     let (_dir, own) = place();
     assert!(!DatasetLock::is_left(&own));
     leave(&own, dead(), true);
@@ -109,7 +109,7 @@ fn the_lock_in_a_store_is_found_with_its_holder() {
 }
 
 #[test]
-fn a_process_that_died_while_it_took_a_lock_over_is_no_obstacle() {
+fn process_killed_during_a_lock_takeover_does_not_block_the_lock() {
     let (_dir, own) = place();
     leave(&own, dead(), false);
     std::fs::copy(own.lock(), own.path().join("lock.takeover")).unwrap();
@@ -127,7 +127,7 @@ fn the_lock_of_another_host_is_never_judged_stale() {
 }
 
 #[test]
-fn a_process_of_another_container_counts_as_gone_only_if_its_system_lock_is() {
+fn holder_in_another_container_is_dead_only_if_its_system_lock_is_released() {
     let hidden = || ProcessIdentity { pid_space: "pid:[1]".into(), ..dead() };
     let (_dir, own) = place();
     leave(&own, hidden(), false);
@@ -137,7 +137,7 @@ fn a_process_of_another_container_counts_as_gone_only_if_its_system_lock_is() {
 }
 
 #[test]
-fn break_lock_removes_whatever_is_there() {
+fn break_lock_removes_any_lock_file() {
     let (_dir, own) = place();
     leave(&own, ProcessIdentity { host: "far-away".into(), ..dead() }, true);
     drop(DatasetLock::acquire(&RealFs, &own, true).unwrap());
@@ -153,14 +153,14 @@ fn break_lock_removes_whatever_is_there() {
 }
 
 #[test]
-fn a_lock_file_that_cannot_be_understood_is_held_by_somebody() {
+fn invalid_lock_file_counts_as_held_by_another_process() {
     let (_dir, own) = place();
     write_file(&RealFs, &own.lock(), b"{", 0o644).unwrap();
     assert!(acquire(&own).unwrap_err().why.contains("another process"));
 }
 
 #[test]
-fn of_twenty_that_race_exactly_one_gets_the_lock() {
+fn exactly_one_of_twenty_concurrent_processes_acquires_the_lock() {
     for use_system in [true, false] {
         for left_by_dead in [true, false] {
             for _ in 0..5 {
@@ -190,7 +190,7 @@ fn of_twenty_that_race_exactly_one_gets_the_lock() {
 }
 
 #[test]
-fn a_killed_process_leaves_a_lock_that_the_next_one_takes() {
+fn lock_of_a_killed_process_is_taken_by_the_next_process() {
     let (_dir, own) = place();
     let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let me = ProcessIdentity::current();
@@ -203,7 +203,7 @@ fn a_killed_process_leaves_a_lock_that_the_next_one_takes() {
 }
 
 #[test]
-fn an_error_while_the_lock_is_made_is_named_and_leaves_nothing() {
+fn failed_lock_creation_is_an_environment_failure_and_leaves_no_lock() {
     use crate::fs::fault::{Fault, FaultFs};
     use rustix::io::Errno;
     let (_dir, own) = place();
@@ -219,7 +219,7 @@ fn an_error_while_the_lock_is_made_is_named_and_leaves_nothing() {
 }
 
 #[test]
-fn a_lock_in_a_store_is_written_again_while_it_is_held() {
+fn held_lock_in_a_store_is_renewed() {
     let own = RunFolder::for_output(Path::new("mem://renewed-lock/out"));
     let (lock, path) = (acquire(&own).unwrap(), own.shown().join(OBJECT));
     let stamp = || read_object(&path).unwrap().map(|found| found.stamp);
@@ -234,7 +234,7 @@ fn a_lock_in_a_store_is_written_again_while_it_is_held() {
 }
 
 #[test]
-fn a_renewal_ends_when_it_is_dropped_or_of_no_use() {
+fn lock_renewal_ends_when_dropped_or_rejected() {
     let (sender, calls) = mpsc::channel();
     let renewal = Renewal::start(Duration::ZERO, move || sender.send(()).is_ok()).unwrap();
     calls.recv().unwrap();
@@ -250,14 +250,14 @@ fn a_renewal_ends_when_it_is_dropped_or_of_no_use() {
 }
 
 #[test]
-fn the_age_of_a_lock_states_whether_its_holder_runs() {
+fn lock_failure_uses_the_lock_age_to_judge_its_holder() {
     let failed = |age: u64| lock_failure(Path::new("s3://b/lock"), None, Some(Duration::from_secs(age)));
     assert!(failed(70).why.contains("wrote it") && failed(70).hint.unwrap().contains("wait for it"));
     assert!(failed(3600).hint.unwrap().contains("most likely ended"));
 }
 
 #[test]
-fn of_two_that_write_a_lock_at_once_the_last_one_holds_it_if_the_store_ignores_conditions() {
+fn last_of_two_concurrent_lock_writers_holds_the_lock_without_conditional_writes() {
     let lock_in = |bucket: &str, replacement: &Holder| {
         crate::memory_store::ignore_conditions(bucket, &serde_json::to_vec(replacement).unwrap());
         let path = PathBuf::from(format!("mem://{bucket}/set/lock"));
@@ -275,7 +275,7 @@ fn of_two_that_write_a_lock_at_once_the_last_one_holds_it_if_the_store_ignores_c
 }
 
 #[test]
-fn a_lock_that_was_looked_at_is_released_unless_another_process_has_taken_it() {
+fn checked_lock_is_released_unless_another_process_holds_it() {
     let state = tempfile::tempdir().unwrap();
     for is_broken in [false, true] {
         let root = format!("mem://looked-at/{is_broken}");
@@ -291,7 +291,7 @@ fn a_lock_that_was_looked_at_is_released_unless_another_process_has_taken_it() {
 }
 
 #[test]
-fn a_lock_that_was_taken_by_force_after_it_was_looked_at_is_kept() {
+fn lock_taken_by_force_after_the_check_is_kept() {
     let state = tempfile::tempdir().unwrap();
     let own = RunFolder::in_state_folder(Path::new("mem://looked-at/forced"), state.path());
     let (lock, path) = (acquire(&own).unwrap(), own.shown().join(OBJECT));

@@ -206,7 +206,7 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Returns a target as stored in the list: relative to the root if it is below it.
-pub(super) fn written_down(root: &Path, target: &Path) -> PathBuf {
+pub(super) fn listed_path(root: &Path, target: &Path) -> PathBuf {
     target.strip_prefix(root).map_or_else(|_| target.to_owned(), Path::to_path_buf)
 }
 
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_read_back_as_it_was_written() {
+    fn rename_list_is_read_back() {
         for list in [list(), RenameList { state: State::Done, ..list() }, RenameList { entries: vec![], ..list() }] {
             assert_eq!(RenameList::from_text(&list.to_text()), Some(list));
         }
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_was_cut_or_changed_anywhere_is_not_believed() {
+    fn cut_or_changed_rename_list_is_rejected() {
         let text = list().to_text();
         for end in 0..text.len() {
             assert_eq!(RenameList::from_text(&text[..end]), None, "cut at {end}");
@@ -265,19 +265,19 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_relative_to_the_root_where_they_can_be() {
-        assert_eq!(written_down(Path::new("/d/s"), Path::new("/d/s/x/a.idx")), Path::new("x/a.idx"));
-        assert_eq!(written_down(Path::new("/d/s"), Path::new("/d/s2/a.idx")), Path::new("/d/s2/a.idx"));
+    fn rename_targets_below_the_root_are_stored_relative() {
+        assert_eq!(listed_path(Path::new("/d/s"), Path::new("/d/s/x/a.idx")), Path::new("x/a.idx"));
+        assert_eq!(listed_path(Path::new("/d/s"), Path::new("/d/s2/a.idx")), Path::new("/d/s2/a.idx"));
     }
 
     proptest! {
         #[test]
-        fn any_path_survives(bytes in proptest::collection::vec(1u8.., 1..40)) {
+        fn escaped_paths_are_restored(bytes in proptest::collection::vec(1u8.., 1..40)) {
             prop_assert_eq!(unescape(&escape(&bytes)), Some(bytes));
         }
 
         #[test]
-        fn any_text_is_read_without_panic(text in ".{0,200}") {
+        fn any_rename_list_text_is_read_without_panic(text in ".{0,200}") {
             let _ = RenameList::from_text(&text);
             let _ = RenameList::from_text(&format!("{FIRST_LINE}\n{text}\n"));
         }

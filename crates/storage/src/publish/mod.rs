@@ -316,7 +316,7 @@ impl<'a> Publication<'a> {
             if self.versions.get(&number).is_some_and(|version| *version != now().map(|info| info.stamp)) {
                 return Err(apply::changed(target));
             }
-            let target_text = list::written_down(&self.root, target);
+            let target_text = list::listed_path(&self.root, target);
             entries.push(Entry {
                 action: *action,
                 had_old: old.is_some_and(|info| !info.is_dir()),

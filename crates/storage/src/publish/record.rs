@@ -13,7 +13,7 @@ use std::path::Path;
 /// Name of this step in errors.
 const ACTIVITY: &str = "writing";
 /// Why an upload cannot be completed.
-const UPLOAD_ENDED: &str =
+const UPLOAD_ABORTED: &str =
     "its parts are gone: another process, or a lifecycle rule of the bucket, has ended the upload";
 /// Maximum size of a record, in bytes: ten thousand parts with long tags.
 const MAX_RECORD_BYTES: u64 = 8 << 20;
@@ -40,7 +40,7 @@ pub(super) fn complete(target: &Path, record: &Path) -> Outcome<()> {
         true => Ok(()),
         false => {
             let rule = "a lifecycle rule of the bucket that ends unfinished uploads (AbortIncompleteMultipartUpload) has to leave them longer than a run and its repetitions take";
-            Err(lost(UPLOAD_ENDED, format!("{way_out}; {rule}")))
+            Err(lost(UPLOAD_ABORTED, format!("{way_out}; {rule}")))
         }
     }
 }

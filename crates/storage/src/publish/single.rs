@@ -176,7 +176,7 @@ mod tests {
     use crate::fs::RealFs;
 
     #[test]
-    fn writers_of_one_object_lose_nothing() {
+    fn concurrent_writers_of_one_object_lose_no_writes() {
         let path = Path::new("mem://versions/a");
         let own = RunFolder::for_output(path);
         let append = |byte: u8| loop {

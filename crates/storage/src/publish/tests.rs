@@ -103,7 +103,7 @@ fn undisturbed(is_overwrite: bool, is_split: bool) -> (Files, Files, u64) {
 const WORLDS: [(bool, bool); 4] = [(false, false), (true, false), (false, true), (true, true)];
 
 #[test]
-fn a_set_is_published_with_its_modes_its_backup_and_its_removal() {
+fn publication_applies_modes_backup_and_removal() {
     for (is_overwrite, is_split) in WORLDS {
         let (_, new, _) = undisturbed(is_overwrite, is_split);
         let text = |name: &str| new.get(name).map(|(bytes, _)| String::from_utf8(bytes.clone()).unwrap());
@@ -120,7 +120,7 @@ fn a_set_is_published_with_its_modes_its_backup_and_its_removal() {
 }
 
 #[test]
-fn files_move_in_order_and_the_commit_file_goes_first_and_comes_last() {
+fn commit_file_is_moved_away_first_and_published_last() {
     let world = World::new(true, false);
     let fs = world.fs(Fault::Nothing);
     world.publish(&fs).unwrap();
@@ -145,7 +145,7 @@ fn is_honest(files: &Files, old: &Files, new: &Files) -> bool {
 }
 
 #[test]
-fn a_kill_or_power_cut_at_any_operation_leaves_an_honest_state_that_is_finished_or_undone() {
+fn publish_stopped_at_any_operation_leaves_the_old_or_the_new_or_no_visible_set() {
     for (is_overwrite, is_split) in WORLDS {
         let (old, new, ops) = undisturbed(is_overwrite, is_split);
         let mut outcomes = [0, 0];
@@ -179,7 +179,7 @@ fn a_kill_or_power_cut_at_any_operation_leaves_an_honest_state_that_is_finished_
 }
 
 #[test]
-fn a_recovery_that_is_killed_itself_at_any_operation_is_finished_by_the_next() {
+fn recovery_killed_at_any_operation_is_completed_by_the_next_recovery() {
     for (is_overwrite, is_split) in [(true, false), (true, true)] {
         let (_, new, ops) = undisturbed(is_overwrite, is_split);
         for at in 0..ops {
@@ -208,7 +208,7 @@ fn a_recovery_that_is_killed_itself_at_any_operation_is_finished_by_the_next() {
 }
 
 #[test]
-fn an_error_at_any_operation_is_a_clean_failure_and_everything_is_as_before() {
+fn error_at_any_publish_operation_is_a_failure_with_unchanged_files() {
     for (is_overwrite, is_split) in WORLDS {
         let (old, new, ops) = undisturbed(is_overwrite, is_split);
         for at in 0..ops {
@@ -242,7 +242,7 @@ fn an_error_at_any_operation_is_a_clean_failure_and_everything_is_as_before() {
 }
 
 #[test]
-fn a_disk_that_turns_read_only_at_any_operation_leaves_a_state_that_is_finished_later() {
+fn publish_on_a_disk_that_becomes_read_only_is_recovered_later() {
     for (is_overwrite, is_split) in WORLDS {
         let (old, new, ops) = undisturbed(is_overwrite, is_split);
         for at in 0..ops {
@@ -264,7 +264,7 @@ fn a_disk_that_turns_read_only_at_any_operation_leaves_a_state_that_is_finished_
 }
 
 #[test]
-fn interrupted_calls_and_short_writes_go_unnoticed() {
+fn publish_retries_interrupted_calls_and_short_writes() {
     for (is_overwrite, is_split) in WORLDS {
         let (_, new, ops) = undisturbed(is_overwrite, is_split);
         for at in 0..ops {
@@ -290,7 +290,7 @@ fn assumes_unsyncable_folder_is_durable() {
 }
 
 #[test]
-fn a_commit_file_that_is_not_staged_comes_back_as_it_was() {
+fn unstaged_commit_file_is_restored_unchanged() {
     let world = World::new(true, false);
     let before = std::fs::metadata(world.at(COMMIT)).unwrap();
     let mut set = Publication::begin(&RealFs, world.dir.path(), &world.own).unwrap();
@@ -314,7 +314,7 @@ fn a_set_without_its_commit_file_is_refused_and_nothing_moves() {
 }
 
 #[test]
-fn a_second_file_that_makes_the_set_visible_is_away_too_while_files_move() {
+fn second_commit_file_is_also_hidden_while_files_move() {
     let world = World::new(true, false);
     world.put(".nv-meta/.info.yaml", "old yaml");
     world.own.create(&RealFs).unwrap();
@@ -337,7 +337,7 @@ fn a_second_file_that_makes_the_set_visible_is_away_too_while_files_move() {
 }
 
 #[test]
-fn a_removed_file_that_made_the_set_visible_goes_before_anything_moves() {
+fn removed_commit_file_is_hidden_before_any_move() {
     let world = World::new(false, false);
     world.own.create(&RealFs).unwrap();
     world.put(".nv-meta/.info.yaml", "old yaml");
@@ -366,7 +366,7 @@ fn a_removed_file_that_made_the_set_visible_goes_before_anything_moves() {
 }
 
 #[test]
-fn pending_names_what_an_interrupted_publish_was_about() {
+fn pending_lists_the_files_of_an_interrupted_publish() {
     let world = World::new(false, false);
     let fs = world.fs(Fault::Nothing);
     world.publish(&fs).unwrap();
@@ -382,7 +382,7 @@ fn pending_names_what_an_interrupted_publish_was_about() {
 }
 
 #[test]
-fn a_publish_that_is_still_running_is_left_alone() {
+fn running_publish_of_another_process_is_not_recovered() {
     let world = World::new(false, false);
     world.own.create(&RealFs).unwrap();
     let _lock = crate::lock::DatasetLock::acquire(&RealFs, &world.own, false).unwrap();
@@ -393,7 +393,7 @@ fn a_publish_that_is_still_running_is_left_alone() {
 }
 
 #[test]
-fn a_damaged_rename_list_is_named_and_not_followed() {
+fn damaged_rename_list_is_reported_and_not_applied() {
     let world = World::new(true, false);
     let old = world.files();
     world.own.create(&RealFs).unwrap();
@@ -422,7 +422,7 @@ fn reports_emptied_work_folder_once() {
 }
 
 #[test]
-fn a_data_set_that_was_moved_meanwhile_is_finished_where_it_is_now() {
+fn interrupted_publish_is_completed_in_a_moved_data_set() {
     let world = World::new(false, false);
     let fs = world.fs(Fault::Nothing);
     world.publish(&fs).unwrap();
@@ -442,7 +442,7 @@ fn a_data_set_that_was_moved_meanwhile_is_finished_where_it_is_now() {
 }
 
 #[test]
-fn a_shard_folder_that_is_linked_from_a_really_different_file_system_works() {
+fn shard_folder_linked_from_another_file_system_is_published_to() {
     let here = tempfile::tempdir().unwrap();
     let Ok(there) = tempfile::tempdir_in("/dev/shm") else { return };
     if crate::space::same_filesystem(here.path(), there.path()).unwrap() {
@@ -483,7 +483,7 @@ fn a_folder_at_a_target_is_refused_before_anything_moves() {
 }
 
 #[test]
-fn a_set_that_is_dropped_leaves_no_trace() {
+fn dropped_publication_leaves_no_files() {
     let world = World::new(true, false);
     let old = world.files();
     let mut set = Publication::begin(&RealFs, world.dir.path(), &world.own).unwrap();
@@ -494,7 +494,7 @@ fn a_set_that_is_dropped_leaves_no_trace() {
 }
 
 #[test]
-fn a_single_file_is_the_old_or_the_new_one_at_any_moment() {
+fn write_of_a_single_file_leaves_the_old_or_the_new_content() {
     for is_first in [true, false] {
         for replaces in [true, false] {
             let setup = || {
@@ -535,7 +535,7 @@ fn a_single_file_is_the_old_or_the_new_one_at_any_moment() {
 
 #[test]
 #[ignore = "a measurement"]
-fn publishing_ten_thousand_files() {
+fn measure_publishing_ten_thousand_files() {
     let dir = tempfile::tempdir().unwrap();
     let own = RunFolder::for_webdataset(dir.path());
     for round in 0..2 {
@@ -561,7 +561,7 @@ fn publish_objects(root: &Path, own: &RunFolder, fs: &dyn Fs, text: &str) -> Out
 }
 
 #[test]
-fn a_set_is_published_into_a_store_and_finished_after_a_kill_at_any_operation() {
+fn publish_into_a_store_killed_at_any_operation_is_completed() {
     let state = tempfile::tempdir().unwrap();
     let text = |path: &Path| crate::files::read_to_string(path).ok();
     for at in 0..200 {
@@ -591,7 +591,7 @@ fn a_set_is_published_into_a_store_and_finished_after_a_kill_at_any_operation() 
 }
 
 #[test]
-fn only_one_process_locks_an_output_in_a_store() {
+fn output_in_a_store_is_locked_by_one_process() {
     let state = tempfile::tempdir().unwrap();
     let own = RunFolder::in_state_folder(Path::new("mem://locked/set"), state.path());
     let lock = crate::lock::DatasetLock::acquire(&RealFs, &own, false).unwrap();
@@ -607,7 +607,7 @@ fn only_one_process_locks_an_output_in_a_store() {
 }
 
 #[test]
-fn without_the_right_to_remove_a_new_set_is_made_and_its_lock_released() {
+fn new_set_is_published_and_its_lock_released_without_delete_permission() {
     let root = Path::new("mem://keeps-all/set");
     let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     for (state, is_new) in [(&one, true), (&other, false)] {
@@ -636,7 +636,7 @@ fn without_the_right_to_remove_a_new_set_is_made_and_its_lock_released() {
 }
 
 #[test]
-fn an_interrupted_publish_is_given_up_if_another_machine_has_published_since() {
+fn interrupted_publish_is_abandoned_if_another_host_published_later() {
     let root = Path::new("mem://published/twice");
     let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let [mine, theirs] = [&one, &other].map(|state| RunFolder::in_state_folder(root, state.path()));
@@ -752,7 +752,7 @@ fn a_recovery_keeps_an_edit_of_another_program_and_is_given_up() {
 }
 
 #[test]
-fn the_version_that_was_read_is_replaced() {
+fn publication_replaces_the_version_that_was_read() {
     let state = tempfile::tempdir().unwrap();
     let root = Path::new("mem://edited/not");
     let own = RunFolder::in_state_folder(root, state.path());

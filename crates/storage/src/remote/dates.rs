@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_forms_give_the_same_time() {
+    fn http_and_iso_dates_give_the_same_time() {
         assert_eq!(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777 * SECOND_NS));
         assert_eq!(parse_iso_date("1994-11-06T08:49:37.000Z"), Some(784_111_777 * SECOND_NS));
         assert_eq!(parse_iso_date("2024-02-29T12:34:56Z"), Some(1_709_210_096 * SECOND_NS));

@@ -157,7 +157,7 @@ impl HttpClient {
             }
             let response = match builder.send() {
                 Ok(response) => response,
-                Err(error) => return setback_of(&error, &url).map(Err),
+                Err(error) => return retry_reason_of(&error, &url).map(Err),
             };
             let status = response.status();
             match redirect_of(&url, status.as_u16(), response.headers()) {
@@ -308,7 +308,7 @@ pub(super) fn certificate_error(error: &reqwest::Error) -> Option<&rustls::Certi
 }
 
 /// Returns the reason for a missing answer; a failure if another try is useless.
-pub(super) fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<RetryReason> {
+pub(super) fn retry_reason_of(error: &reqwest::Error, url: &Url) -> Outcome<RetryReason> {
     let host = host(url);
     if certificate_error(error).is_some() {
         return Err(Failure::environment(ACTIVITY, "its certificate is not trusted")
@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_server_says_how_long_to_wait() {
+    fn pause_requested_by_a_busy_server_is_parsed() {
         let pause = |name: &'static str, value: &'static str| {
             requested_pause(&HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]))
         };
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn redirects_stay_on_the_web_and_encrypted() {
+    fn redirects_from_https_to_http_or_files_are_unsafe() {
         let is_safe = |from: &str, to: &str| is_safe_redirect(&Url::parse(from).unwrap(), &Url::parse(to).unwrap());
         assert!(is_safe("https://a/", "https://b/x?y") && is_safe("http://a/", "http://b/"));
         assert!(!is_safe("https://a/", "http://a/") && !is_safe("http://a/", "file:///etc/passwd"));

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_proxy_of_an_address_is_named_without_its_password() {
+    fn proxy_is_shown_without_its_password() {
         let values = [
             ("HTTPS_PROXY", "http://me:secret@proxy.example:3128"),
             ("all_proxy", "other"),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_addresses_are_reached_without_a_proxy() {
+    fn no_proxy_excludes_address_ranges_and_domains() {
         let list =
             "10.42.1.1/24,::1, 10.124.7.8 ,2001:db8::/33,172.16.0.0/12,.Inner.example,1.2.3.4/33,x/8,/8,8.8.8.8/";
         for host in ["10.42.1.99", "::1", "10.124.7.8", "2001:db8:7fff::1", "172.31.255.1", "a.inner.example"] {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_of_a_proxy_is_refused_by_the_name_of_its_variable() {
+    fn invalid_proxy_address_is_refused_with_its_variable() {
         for wrong in ["nonsense::", "ftp://h", "http://", "http://me:secret@"] {
             let failure = check(&Environment::of(&[("HTTP_PROXY", wrong)])).unwrap_err();
             assert_eq!(failure.subject.field.as_deref(), Some("HTTP_PROXY"), "{wrong}");

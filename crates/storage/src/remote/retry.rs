@@ -89,7 +89,7 @@ mod tests {
     use gristmill_core::Cancel;
 
     #[test]
-    fn a_request_is_tried_five_times_and_progress_begins_anew() {
+    fn request_is_tried_five_times_and_progress_resets_the_count() {
         let (cancel, reason) = (Cancel::default(), RetryReason::new("the server answers 503"));
         let check = || cancel.check();
         let mut policy = RetryPolicy::new(Duration::ZERO);

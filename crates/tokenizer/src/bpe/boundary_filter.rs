@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_cut_where_no_token_reaches_over_and_nowhere_else() {
+    fn word_is_cut_only_where_no_token_crosses() {
         let mut cuts = BoundaryFilter::new(1 << 16);
         // Whole characters, the end of one and the start of the next, and longer parts of two characters.
         for token in ["世界".as_bytes(), &"時間".as_bytes()[2..4], &"経済".as_bytes()[1..5], "今日は".as_bytes()]

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_character_is_in_the_classes_that_the_reference_puts_it_in() {
+    fn character_classes_match_the_reference() {
         let classes = Classes::get();
         let all: String = (0..0x11_0000).filter_map(char::from_u32).collect();
         for (pattern, bit) in CLASSES {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_counted_in_every_place() {
+    fn ascii_letters_are_counted_up_to_the_first_other_byte() {
         for other in (0..=255u8).filter(|byte| !byte.is_ascii_alphabetic()) {
             for place in 0..16 {
                 let mut part = *b"azAZmMqXbyBYnNpP";

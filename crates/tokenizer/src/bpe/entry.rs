@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_come_out_as_they_were_put_in() {
+    fn token_ids_of_an_entry_are_read_back() {
         let text = b"a word of some letters and some more\xff";
         let all: Vec<u32> = (0..=MAX_IDS as u32).map(|at| (1 << 21) - 1 - at * 77_777).collect();
         for length in 1..=31 {

@@ -86,7 +86,7 @@ impl FirstMergeRanks {
         for (character, rank) in &self.chars {
             let (id, mut spelled) = (pairs.product(*rank), [0; 4]);
             let spelled = character.encode_utf8(&mut spelled).as_bytes();
-            let Some(last) = last_of(spelled, id, bytes, pairs) else { continue };
+            let Some(last) = highest_merge_rank(spelled, id, bytes, pairs) else { continue };
             let is_apart = (1..spelled.len())
                 .all(|at| self.starts.is_later(&spelled[..at], last) && self.ends.is_later(&spelled[at..], last));
             if is_apart && self.whole.is_later(spelled, last) {
@@ -98,7 +98,7 @@ impl FirstMergeRanks {
 }
 
 /// Returns the highest rank of the merges that produce a character from its bytes; `None` if they do not produce it.
-fn last_of(spelled: &[u8], id: u32, bytes: &[u32; 256], pairs: &Pairs) -> Option<u32> {
+fn highest_merge_rank(spelled: &[u8], id: u32, bytes: &[u32; 256], pairs: &Pairs) -> Option<u32> {
     let mut symbols: Vec<u32> = spelled.iter().map(|byte| bytes[usize::from(*byte)]).collect();
     let mut last = 0;
     while symbols.len() > 1 {

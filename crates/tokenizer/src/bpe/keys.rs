@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_the_same_in_the_middle_of_a_text_and_at_its_end() {
+    fn short_key_does_not_depend_on_the_position_in_the_text() {
         let text = b"some words and some more of them";
         for at in 0..text.len() {
             for length in 0..=SHORT.min(text.len() - at) {

@@ -2,7 +2,7 @@
 
 use super::boundary_filter::BoundaryFilter;
 use super::first_merge_ranks::FirstMergeRanks;
-use super::pieces::{PrefixMerges, REACHING};
+use super::pieces::{PrefixMerges, MAX_BOUNDARY_TOKENS};
 use super::shape::SplitRules;
 use crate::byte_level;
 use crate::file::{File, ModelFile};
@@ -25,8 +25,11 @@ impl MergeStats {
     }
 
     fn of_merges(file: &ModelFile<'_>) -> Self {
-        let (cuts, early, seeds) =
-            (BoundaryFilter::new(file.merges.bytes()), PrefixMerges::reaching(REACHING), FirstMergeRanks::default());
+        let (cuts, early, seeds) = (
+            BoundaryFilter::new(file.merges.bytes()),
+            PrefixMerges::reaching(MAX_BOUNDARY_TOKENS),
+            FirstMergeRanks::default(),
+        );
         let mut spelt = Self { cuts, early, seeds };
         tokens(file, |rank, token| {
             spelt.cuts.add(token);

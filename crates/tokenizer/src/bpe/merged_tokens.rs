@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_made_where_joining_its_bytes_gives_it_and_nowhere_else() {
+    fn token_is_reachable_only_if_merging_its_bytes_gives_it() {
         let mut dice = RandomNumbers(3);
         let (mut reached, mut missed, mut refused) = (0, 0, 0);
         for round in 0..300 {

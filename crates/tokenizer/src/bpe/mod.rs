@@ -141,7 +141,7 @@ impl Bpe {
         if is_done {
             scratch.words.end_text();
         } else {
-            scratch.words.forget_text();
+            scratch.words.discard_text();
         }
         is_done
     }

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_is_that_of_the_lowest_rank_and_then_place() {
+    fn lowest_rank_and_then_first_place_is_joined_first() {
         let mut state = 7_u32;
         for round in 0..2_000 {
             let mut least = (NOT_JOINED, usize::MAX);

@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_keep_their_ranks_and_the_last_of_two_counts() {
+    fn pairs_give_the_rank_of_their_last_merge() {
         let merge = |left, right, product| Merge { left, right, product };
         let mut merges: Vec<Merge> = (0..50_000).map(|n| merge(n % 977, n / 977, n + 1)).collect();
         for is_listed in [false, true] {

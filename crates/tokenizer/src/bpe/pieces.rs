@@ -16,7 +16,7 @@ use std::ops::RangeInclusive;
 
 /// Number of tokens of the first merges that span the start of a long character. With more tokens, pieces are longer and recur less often;
 /// with fewer, more merges remain.
-pub(super) const REACHING: usize = 250;
+pub(super) const MAX_BOUNDARY_TOKENS: usize = 250;
 
 /// Size of the filter for these tokens, as the sum of their lengths in bytes.
 const FILTER: usize = 1 << 15;

@@ -121,7 +121,7 @@ fn byte_level_tokenizers_of_every_kind_give_the_ids_of_the_reference() {
 }
 
 #[test]
-fn tokenizers_with_marks_of_every_kind_give_the_ids_of_the_reference() {
+fn metaspace_tokenizers_of_every_kind_match_the_reference() {
     let replace = json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
     let at_blanks =
         json!({"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": false});
@@ -163,7 +163,7 @@ fn tokenizers_with_marks_of_every_kind_give_the_ids_of_the_reference() {
 }
 
 #[test]
-fn a_mark_inside_of_a_token_keeps_texts_whole() {
+fn text_is_not_divided_if_a_token_has_the_word_mark_inside() {
     let mut file: Value = serde_json::from_slice(&std::fs::read(golden("llama2.json")).unwrap()).unwrap();
     let model = &mut file["model"];
     for (left, right) in [("e", "▁"), ("e▁", "▁t"), ("s", "▁a")] {
@@ -183,7 +183,7 @@ fn a_mark_inside_of_a_token_keeps_texts_whole() {
 }
 
 #[test]
-fn what_is_not_known_in_its_exact_form_is_left_to_others() {
+fn unsupported_tokenizer_settings_are_refused_by_the_fast_reader() {
     let many: [(&str, &str, Value); 13] = [
         ("gpt2.json", "/model/dropout", json!(0.1)),
         ("gpt2.json", "/model/end_of_word_suffix", json!("</w>")),
@@ -206,7 +206,7 @@ fn what_is_not_known_in_its_exact_form_is_left_to_others() {
 }
 
 #[test]
-fn long_words_take_the_ways_of_short_ones_to_the_same_ids() {
+fn long_words_have_the_ids_of_the_reference() {
     let (reference, own) = read(&std::fs::read(golden("gpt2.json")).unwrap());
     let (own, mut scratch) = (own.unwrap(), Scratch::default());
     for length in (1..140).chain([255, 256, 257, 1_000, 20_000]) {
@@ -245,12 +245,12 @@ fn with_merges(merges: &[(String, String)]) -> Vec<u8> {
 }
 
 #[test]
-fn characters_represent_their_bytes_only_where_nothing_comes_between() {
+fn seeded_characters_give_the_ids_of_the_reference() {
     let pieces = ["今", "本", "é", "я", "👍", "a", "今本", "本今", "яя", "ü"];
     let mut dice = RandomNumbers(11);
     let mut seeded = 0;
     for round in 0..rounds(40) {
-        let merges = trained_anyhow(&mut dice, &pieces, 30);
+        let merges = random_merges(&mut dice, &pieces, 30);
         let (reference, own) = read(&with_merges(&merges));
         let (own, mut scratch) = (own.unwrap(), Scratch::default());
         seeded += usize::from(matches!(&own.model.symbols, Symbols::Bytes(bytes) if bytes.has_seeds()));
@@ -267,7 +267,7 @@ fn characters_represent_their_bytes_only_where_nothing_comes_between() {
 
 /// Returns merges as if trained on a text of these pieces, but with pairs in random order: they often span characters whose bytes are not
 /// merged yet, and sometimes precede merges that produce their parts.
-fn trained_anyhow(dice: &mut RandomNumbers, pieces: &[&str], count: usize) -> Vec<(String, String)> {
+fn random_merges(dice: &mut RandomNumbers, pieces: &[&str], count: usize) -> Vec<(String, String)> {
     let sample: String = (0..count).map(|_| pieces[dice.roll(pieces.len())]).collect();
     let mut parts: Vec<Vec<u8>> = sample.bytes().map(|byte| vec![byte]).collect();
     let mut merges = Vec::new();
@@ -292,12 +292,12 @@ fn trained_anyhow(dice: &mut RandomNumbers, pieces: &[&str], count: usize) -> Ve
 }
 
 #[test]
-fn words_that_begin_as_pieces_of_the_first_merges_have_the_same_ids() {
+fn words_seeded_with_first_merges_have_the_ids_of_the_reference() {
     let pieces = ["今", "本", "日本", "é", "я", "京", "a", "今本", "東京都", "하", "ü", "है"];
     let mut dice = RandomNumbers(12);
     let mut words = 0;
     for round in 0..rounds(60) {
-        let mut merges = trained_anyhow(&mut dice, &pieces, 60);
+        let mut merges = random_merges(&mut dice, &pieces, 60);
         for _ in 0..round % 4 {
             let (one, other) = (dice.roll(merges.len()), dice.roll(merges.len()));
             merges.swap(one, other);

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn merges_are_those_of_the_file_or_the_first_mistake_is_reported_whichever_thread_finds_it() {
+    fn merges_and_the_first_mistake_do_not_depend_on_threads() {
         for merges in of_all_ways(&file(&[])) {
             let merges = merges.unwrap();
             assert!(merges.len() > 2 * PART);

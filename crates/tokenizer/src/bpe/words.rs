@@ -18,8 +18,8 @@ const AT_ONCE: usize = 256;
 
 /// Maximum number of words in a block, and number of bytes that must follow its start: a block has this many bytes, and keys are made from
 /// sixteen bytes.
-const OF_BLOCK: usize = 64;
-const WINDOW_BYTES: usize = OF_BLOCK + 16;
+const MAX_BLOCK_WORDS: usize = 64;
+const WINDOW_BYTES: usize = MAX_BLOCK_WORDS + 16;
 
 /// Number of collected cache misses after which they are merged.
 const MAX_PENDING_WORDS: usize = 256;
@@ -124,7 +124,7 @@ impl WordEncoder {
     }
 
     /// Removes the ids and cache misses of an unfinished text.
-    pub(super) fn forget_text(&mut self) {
+    pub(super) fn discard_text(&mut self) {
         // If cache misses have been merged since the last text ended, all collected ones belong to this text.
         self.cold.truncate(self.open.last().copied().unwrap_or(0));
         self.count = self.ends.last().copied().unwrap_or(0);
@@ -166,7 +166,7 @@ impl WordEncoder {
         let Self { cache, found, .. } = self;
         let (short, mut words) = (cache.short.view(), 0);
         let Cursor { mut at, mut until } = *place;
-        while words <= AT_ONCE - OF_BLOCK && at < text.len() {
+        while words <= AT_ONCE - MAX_BLOCK_WORDS && at < text.len() {
             let window: Option<&[u8; WINDOW_BYTES]> = text.get(at..).and_then(|rest| rest.first_chunk());
             if let Some(window) = window.filter(|_| at >= until) {
                 let (mut starts, mut from) = (scan.starts(text, at), 0);

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_found_whole_and_as_beginnings() {
+    fn trie_finds_whole_strings_and_longest_prefixes() {
         let trie = Trie::new([(b"a".as_slice(), 1), (b"abc", 2), (b"\0", 3), (b"\xff\xfe", 4)]);
         assert_eq!((trie.get(b"a"), trie.get(b"ab"), trie.get(b"abc"), trie.get(b"")), (Some(1), None, Some(2), None));
         assert_eq!(trie.longest(b"abd"), Some((1, 1)));

@@ -31,7 +31,7 @@ fn the_end_of_a_job_is_announced_on_every_screen_until_a_key_is_pressed() {
 }
 
 #[test]
-fn an_end_that_is_in_view_is_not_announced() {
+fn job_end_is_not_announced_on_open_jobs_panel() {
     let mut test = open_test();
     test.keys("J");
     ended(&mut test, "pack tokens", JobState::Done);
@@ -72,7 +72,7 @@ fn typing_keeps_text_and_new_notice_visible() {
 }
 
 #[test]
-fn a_warning_is_not_covered_by_an_end() {
+fn job_end_does_not_replace_error_toast() {
     let mut test = open_test();
     test.app.notify(Toast::new(Level::Info, "the run goes on"));
     ended(&mut test, "pack tokens", JobState::Done);
@@ -96,7 +96,7 @@ fn rings_bell_only_if_enabled() {
 }
 
 #[test]
-fn names_of_the_data_bring_no_control_characters_into_the_title() {
+fn window_title_escapes_control_characters_of_job_names() {
     let test = open_test();
     let name = format!("pack \u{1b}]0;x\u{7}\u{9c}\u{202e}{}", "long ".repeat(100));
     test.app.jobs().add(name.clone(), "x".into(), job(JobState::Running));
@@ -112,7 +112,7 @@ fn names_of_the_data_bring_no_control_characters_into_the_title() {
 }
 
 #[test]
-fn a_long_name_leaves_room_for_the_end_and_the_key() {
+fn long_job_name_is_cut_before_result_and_key() {
     let mut test = open_test();
     ended(&mut test, &format!("pack {}", "x".repeat(200)), JobState::Done);
     for columns in [60, 80, 100] {

@@ -20,20 +20,20 @@ fn open_test() -> AppTest {
 }
 
 #[test]
-fn q_leaves_at_once_when_nothing_runs() {
+fn q_quits_without_confirmation_if_no_job_runs() {
     let mut test = open_test();
     test.keys("q");
     assert_eq!(test.app.exit_code(), Some(0));
 }
 
 #[test]
-fn what_the_command_could_not_open_decides_the_exit_code() {
+fn failed_start_screen_decides_exit_code_until_it_is_closed() {
     let open = || {
         let mut test = open_test();
         let view = TokenView { sequence_length: Some(8), ..TokenView::default() };
         let path = test.folder.path().join("data/corpus.jsonl");
         let env = test.app.env.clone();
-        test.app.push_of_command(browse::open_tokens(path, BrowseStart::First, view, env));
+        test.app.push_command_screen(browse::open_tokens(path, BrowseStart::First, view, env));
         test.settle();
         test.assert_shows("these are not packed");
         test
@@ -48,7 +48,7 @@ fn what_the_command_could_not_open_decides_the_exit_code() {
 }
 
 #[test]
-fn q_asks_when_a_job_runs_and_staying_is_proposed() {
+fn q_with_running_job_needs_confirmation_and_proposes_to_stay() {
     let mut test = open_test();
     with_jobs(&mut test);
     test.keys("q").assert_shows("1 job still running.");
@@ -60,7 +60,7 @@ fn q_asks_when_a_job_runs_and_staying_is_proposed() {
 }
 
 #[test]
-fn ctrl_c_leaves_only_when_it_is_pressed_twice_in_a_row() {
+fn ctrl_c_quits_only_if_pressed_twice_in_a_row() {
     let mut test = open_test();
     test.keys("ctrl-c").assert_shows("Ctrl-C again leaves");
     test.keys("j ctrl-c");
@@ -79,7 +79,7 @@ fn ctrl_c_stops_the_selected_job_first() {
 }
 
 #[test]
-fn ctrl_c_works_while_typing() {
+fn ctrl_c_twice_quits_from_text_field() {
     let mut test = open_test();
     test.keys("/ ctrl-c ctrl-c");
     assert_eq!(test.app.exit_code(), Some(130));
@@ -95,7 +95,7 @@ fn signals_end_the_program_with_their_codes() {
 }
 
 #[test]
-fn an_interrupt_from_outside_is_like_the_key() {
+fn sigint_twice_quits_like_ctrl_c() {
     let mut test = open_test();
     test.app.handle(Event::Signal(SIGINT));
     assert_eq!(test.app.exit_code(), None);
@@ -115,7 +115,7 @@ fn ctrl_z_and_sigtstp_request_suspend() {
 }
 
 #[test]
-fn help_lists_what_works_here_and_runs_it() {
+fn help_lists_available_actions_and_runs_selected_one() {
     let mut test = open_test();
     test.keys("?").assert_shows("Help: what works here");
     test.assert_shows("Opens what is selected");
@@ -131,14 +131,14 @@ fn help_can_be_searched_by_the_words_of_its_sentences() {
 }
 
 #[test]
-fn what_cannot_be_done_stays_visible_with_its_reason() {
+fn help_shows_disabled_action_with_reason() {
     let mut test = open_test();
     test.keys("?").type_text("resume").assert_shows("no run was interrupted here");
     test.keys("enter").assert_shows("resume: no run was interrupted here");
 }
 
 #[test]
-fn a_key_for_something_that_cannot_be_done_says_why() {
+fn key_of_disabled_action_shows_reason() {
     let mut test = open_test();
     test.keys("j j j j p").assert_shows("only folders of tar shards, JSONL files and metadatasets");
 }
@@ -163,13 +163,13 @@ fn the_palette_finds_every_action_by_name() {
 }
 
 #[test]
-fn the_palette_says_where_an_action_works() {
+fn palette_names_contexts_of_unavailable_action() {
     let mut test = open_test();
     test.keys(":").type_text("cancel-job").assert_shows("works in: jobs");
 }
 
 #[test]
-fn nothing_is_drawn_without_a_reason() {
+fn wake_without_change_is_not_drawn() {
     let mut test = open_test();
     test.app.take_changed();
     test.app.handle(Event::Woken);
@@ -190,7 +190,7 @@ fn a_running_job_keeps_the_frame_ticking() {
 }
 
 #[test]
-fn the_end_of_a_job_is_drawn_although_nothing_runs_any_more() {
+fn job_end_between_two_ticks_is_drawn() {
     let mut test = open_test();
     let running = job(JobState::Running);
     let ended = Arc::clone(&running.ended);
@@ -208,7 +208,7 @@ fn the_end_of_a_job_is_drawn_although_nothing_runs_any_more() {
 }
 
 #[test]
-fn a_job_that_ended_at_once_is_examined_once() {
+fn job_that_ends_immediately_needs_one_tick() {
     let mut test = open_test();
     assert!(!test.app.needs_tick());
     test.app.jobs().add("prepare x".into(), "x".into(), job(JobState::Done));
@@ -218,7 +218,7 @@ fn a_job_that_ended_at_once_is_examined_once() {
 }
 
 #[test]
-fn a_worker_that_panics_is_a_notice_not_the_end() {
+fn worker_panic_is_shown_as_toast() {
     let mut test = open_test();
     test.app.handle(Event::WorkerPanicked("thread 'x' panicked at y\nindex out of range".into()));
     test.assert_shows("index out of range");
@@ -227,14 +227,14 @@ fn a_worker_that_panics_is_a_notice_not_the_end() {
 }
 
 #[test]
-fn a_terminal_that_is_gone_ends_the_program() {
+fn lost_terminal_ends_program_with_exit_code_129() {
     let mut test = open_test();
     test.app.handle(Event::InputLost("end of file".into()));
     assert_eq!(test.app.exit_code(), Some(129));
 }
 
 #[test]
-fn the_bar_never_loses_help() {
+fn bottom_bar_shows_help_at_every_width() {
     let mut test = open_test();
     for columns in [40, 50, 60, 80, 100] {
         let screen = test.screen(columns, 12);
@@ -244,7 +244,7 @@ fn the_bar_never_loses_help() {
 }
 
 #[test]
-fn cancelling_and_clearing_jobs() {
+fn jobs_panel_cancels_and_clears_jobs() {
     let mut test = open_test();
     with_jobs(&mut test);
     test.keys("J x").assert_shows("cancelled");
@@ -253,7 +253,7 @@ fn cancelling_and_clearing_jobs() {
 }
 
 #[test]
-fn the_problems_of_an_ended_job_have_a_cursor_and_x_on_one_that_runs_only_cancels() {
+fn only_problems_of_ended_job_can_be_opened_and_excluded() {
     let mut test = open_test();
     with_jobs(&mut test);
     test.keys("J enter").assert_shows("the header at 1,024 is damaged");
@@ -275,7 +275,7 @@ fn the_problems_of_an_ended_job_have_a_cursor_and_x_on_one_that_runs_only_cancel
 }
 
 #[test]
-fn a_job_that_failed_is_started_again() {
+fn failed_job_is_restarted_from_jobs_panel() {
     let mut test = open_test();
     let texts = test.folder.path().join("texts");
     std::fs::create_dir(&texts).unwrap();
@@ -328,7 +328,7 @@ fn lists_other_runs_and_resumes_stopped_ones() {
 }
 
 #[test]
-fn an_interrupted_preparation_is_gone_on_with_from_the_jobs() {
+fn an_interrupted_preparation_is_resumed_from_the_jobs_panel() {
     let mut test = open_test();
     remember_now(&test.folder.path().join("state"), &test.folder.path().join("data/half"));
     test.keys("J").assert_shows("prepare half");
@@ -337,7 +337,7 @@ fn an_interrupted_preparation_is_gone_on_with_from_the_jobs() {
 }
 
 #[test]
-fn a_stopped_run_that_is_gone_on_with_states_it_until_its_answers_change() {
+fn a_resumed_run_is_shown_until_its_answers_change() {
     let mut test = open_test();
     let texts = test.folder.path().join("texts");
     put(&texts.join("a.jsonl"), b"{\"text\": \"some words\"}\n");
@@ -362,7 +362,7 @@ fn a_second_jobs_panel_is_not_opened() {
 }
 
 #[test]
-fn a_job_that_did_not_finish_never_says_a_hundred_percent() {
+fn failed_job_shows_less_than_100_percent() {
     let mut test = open_test();
     let mut failed = job(JobState::Failed);
     failed.status.share = Some(0.999);
@@ -384,7 +384,7 @@ fn a_long_log_shows_its_end_and_can_be_scrolled() {
 }
 
 #[test]
-fn a_notice_replaces_the_bar_and_leaves_the_frame_whole() {
+fn toast_replaces_only_the_bottom_bar() {
     let mut test = open_test();
     let before = test.screen(80, 24);
     let after = test.keys("ctrl-c").screen(80, 24);
@@ -414,7 +414,7 @@ impl Screen for ExpressionField {
 }
 
 #[test]
-fn the_bar_names_a_key_once_with_what_it_does_here() {
+fn bottom_bar_lists_key_once_with_action_of_inner_context() {
     let mut test = open_test();
     test.app.push(Box::new(ExpressionField));
     let screen = test.screen(100, 30);
@@ -424,7 +424,7 @@ fn the_bar_names_a_key_once_with_what_it_does_here() {
 }
 
 #[test]
-fn a_click_on_an_item_of_the_bottom_bar_does_it() {
+fn click_on_bottom_bar_item_runs_its_action() {
     let mut test = open_test();
     let (column, row) = test.find("r recent");
     test.click(column + 3, row).assert_shows("nothing was opened yet");
@@ -438,7 +438,7 @@ fn a_click_on_an_item_of_the_bottom_bar_does_it() {
 }
 
 #[test]
-fn the_dots_between_the_items_of_the_bar_do_nothing() {
+fn click_between_bottom_bar_items_is_ignored() {
     let mut test = open_test();
     let (column, row) = test.find("r recent");
     test.click(column - 2, row).assert_hides("nothing was opened yet");
@@ -491,7 +491,7 @@ fn the_screen_is_saved_as_a_picture_and_never_over_another_one() {
 }
 
 #[test]
-fn the_palette_saves_the_screen_below_it() {
+fn save_screen_from_palette_saves_the_screen_below() {
     let mut test = open_test();
     test.keys(":").type_text("save-screen").keys("enter").assert_shows("gristmill-screen-1.svg");
     let svg = std::fs::read_to_string(test.folder.path().join("gristmill-screen-1.svg")).unwrap();
@@ -520,7 +520,7 @@ impl Screen for ClosingScreen {
 }
 
 #[test]
-fn work_that_ends_under_another_screen_does_not_close_that_screen() {
+fn screen_that_finishes_below_help_closes_only_itself() {
     let mut test = open_test();
     let has_ended = Arc::new(AtomicBool::new(false));
     test.app.push(Box::new(ClosingScreen(Arc::clone(&has_ended))));

@@ -11,7 +11,7 @@ fn open_test() -> AppTest {
 }
 
 #[test]
-fn every_entry_says_what_it_is_and_how_far_it_is() {
+fn home_entries_show_kind_and_state() {
     let mut test = open_test();
     let screen = test.screen(140, 30);
     let line = |name: &str| screen.lines().find(|l| l.contains(name)).unwrap_or_default().to_owned();
@@ -25,7 +25,7 @@ fn every_entry_says_what_it_is_and_how_far_it_is() {
 }
 
 #[test]
-fn moving_keys_move() {
+fn movement_keys_move_home_selection() {
     let mut test = open_test();
     test.keys("j").assert_shows("▸ corpus.jsonl");
     test.keys("down").assert_shows("▸ done/");
@@ -38,7 +38,7 @@ fn moving_keys_move() {
 }
 
 #[test]
-fn the_right_pane_lists_only_what_can_be_done() {
+fn right_pane_lists_only_available_actions() {
     let mut test = open_test();
     test.assert_shows("p  prepare");
     test.assert_shows("parts: jpg txt json");
@@ -60,7 +60,7 @@ fn an_interrupted_preparation_is_offered_for_resume() {
 }
 
 #[test]
-fn an_output_of_which_nothing_is_there_yet_is_listed_and_its_run_is_gone_on_with() {
+fn an_output_that_does_not_exist_yet_is_listed_and_its_run_is_resumed() {
     let mut test = open_test();
     let data = test.folder.path().join("data");
     let inputs = vec![data.join("corpus.jsonl").to_string_lossy().into_owned()];
@@ -102,7 +102,7 @@ fn enter_opens_a_data_set_and_enters_a_folder() {
 }
 
 #[test]
-fn a_data_set_can_be_entered_like_a_folder() {
+fn data_set_can_be_opened_like_a_folder() {
     let mut test = open_test();
     test.keys("l").assert_shows("shard_0007.tar");
     test.assert_shows("▸ . (here)");
@@ -139,7 +139,7 @@ fn toggles_hidden_entries() {
 }
 
 #[test]
-fn a_folder_is_read_again_on_request() {
+fn f5_rereads_the_home_folder() {
     let mut test = open_test();
     put(&test.folder.path().join("data/new.jsonl"), b"{}");
     test.assert_hides("new.jsonl");
@@ -148,7 +148,7 @@ fn a_folder_is_read_again_on_request() {
 }
 
 #[test]
-fn an_opened_data_set_is_found_again_under_recent() {
+fn opened_data_set_is_listed_under_recent() {
     let mut test = open_test();
     test.keys("r").assert_shows("nothing was opened yet");
     test.keys("r").keys("enter").keys("esc");
@@ -163,7 +163,7 @@ fn an_opened_data_set_is_found_again_under_recent() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_read_says_why_and_can_be_left() {
+fn unreadable_folder_shows_reason_and_can_be_left() {
     let mut test = open_test();
     test.keys("j j j j");
     std::fs::remove_dir_all(test.folder.path().join("data/notes")).unwrap();
@@ -172,7 +172,7 @@ fn a_folder_that_cannot_be_read_says_why_and_can_be_left() {
 }
 
 #[test]
-fn info_shows_what_is_known() {
+fn info_of_raw_data_set_shows_kind_and_shards() {
     let mut test = open_test();
     test.keys("i").assert_shows("20 shards");
     test.assert_shows("WebDataset, not prepared");
@@ -180,7 +180,7 @@ fn info_shows_what_is_known() {
 }
 
 #[test]
-fn the_right_pane_can_be_walked_and_used() {
+fn actions_of_right_pane_are_selected_by_keys() {
     let mut test = open_test();
     test.keys("tab").assert_shows("▸ p  prepare");
     test.keys("j").assert_shows("▸ b  browse");
@@ -229,7 +229,7 @@ fn a_click_focuses_the_filter_and_the_pane_of_actions() {
 }
 
 #[test]
-fn the_editor_gets_the_whole_path() {
+fn editor_receives_absolute_path() {
     let mut test = open_test();
     test.keys("j e");
     let requests = test.app.take_requests();
@@ -238,7 +238,7 @@ fn the_editor_gets_the_whole_path() {
 }
 
 #[test]
-fn a_data_set_with_a_running_job_states_it() {
+fn data_set_with_running_job_is_shown_as_preparing() {
     let mut test = open_test();
     with_jobs(&mut test);
     let screen = test.screen(140, 30);
@@ -247,7 +247,7 @@ fn a_data_set_with_a_running_job_states_it() {
 }
 
 #[test]
-fn what_is_known_of_a_jsonl_file_is_all_that_the_command_prints() {
+fn info_of_jsonl_file_shows_index_keys_and_first_records() {
     let mut test = open_test();
     let lines = "{\"text\": \"hello\", \"id\": 1}\n{\"text\": \"hi\", \"id\": null}\n";
     put(&test.folder.path().join("data/aa.jsonl"), lines.as_bytes());
@@ -260,7 +260,7 @@ fn what_is_known_of_a_jsonl_file_is_all_that_the_command_prints() {
 }
 
 #[test]
-fn what_is_known_of_a_metadataset_names_the_line_at_which_the_loader_stops() {
+fn info_of_unusable_metadataset_shows_problem_line() {
     let mut test = open_test();
     let yaml = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train:\n    path: ./gone\n";
     put(&test.folder.path().join("data/aa.yaml"), yaml.as_bytes());
@@ -271,7 +271,7 @@ fn what_is_known_of_a_metadataset_names_the_line_at_which_the_loader_stops() {
 }
 
 #[test]
-fn an_address_in_the_filter_lists_a_store() {
+fn store_address_in_filter_lists_store_folders() {
     let mut test = open_test();
     memory_store::put(Path::new("mem://home/sets/coco/a.tar"), b"");
     memory_store::put(Path::new("mem://home/sets/words.jsonl"), b"{}\n");

@@ -90,7 +90,7 @@ fn a_terminal_that_is_too_small_gets_one_sentence() {
 }
 
 #[test]
-fn no_size_panics() {
+fn frame_and_popups_draw_at_any_size() {
     let mut test = AppTest::new(ColourMode::Sixteen, false);
     with_jobs(&mut test);
     for keys in ["", "?", "esc :", "esc J", "enter", "q"] {
@@ -104,7 +104,7 @@ fn no_size_panics() {
 }
 
 #[test]
-fn without_colours_no_cell_has_one_and_the_selection_is_reversed() {
+fn without_colours_cells_are_uncoloured_and_selection_is_reversed() {
     let mut test = AppTest::new(ColourMode::None, false);
     with_jobs(&mut test);
     for keys in ["", "?", "esc J", "esc q"] {
@@ -118,7 +118,7 @@ fn without_colours_no_cell_has_one_and_the_selection_is_reversed() {
 }
 
 #[test]
-fn in_ascii_everything_of_our_own_is_ascii() {
+fn ascii_mode_draws_only_ascii() {
     let mut test = AppTest::new(ColourMode::None, true);
     with_jobs(&mut test);
     // Remove the file whose unusual name is not shown in ASCII.
@@ -131,7 +131,7 @@ fn in_ascii_everything_of_our_own_is_ascii() {
 }
 
 #[test]
-fn no_cell_ever_holds_a_control_or_a_direction_mark() {
+fn cells_contain_no_control_or_direction_characters() {
     let mut test = AppTest::new(ColourMode::Sixteen, false);
     test.keys("G");
     let terminal = test.terminal(120, 40);
@@ -142,7 +142,7 @@ fn no_cell_ever_holds_a_control_or_a_direction_mark() {
 }
 
 #[test]
-fn in_a_narrow_list_long_names_come_before_sizes() {
+fn narrow_list_shows_long_names_instead_of_sizes() {
     let mut test = AppTest::new(ColourMode::Sixteen, false);
     assert!(test.screen(80, 24).contains("80.0 KiB  –"));
     for number in 0..8 {

@@ -14,7 +14,7 @@ impl Form {
     }
 
     /// Disables suggestions: options without an answer keep their defaults.
-    pub fn keep_as_given(&mut self) {
+    pub fn disable_suggestions(&mut self) {
         self.proposes = false;
     }
 

@@ -70,7 +70,7 @@ fn says(effects: &[Effect], words: &str) -> bool {
 }
 
 #[test]
-fn the_list_of_steps_is_after_the_last_field_and_before_the_first() {
+fn focus_moves_between_step_list_and_fields() {
     let folder = Folder::new();
     let mut screen = folder.open();
     assert_eq!(screen.context(), Context::GuidedText);
@@ -84,7 +84,7 @@ fn the_list_of_steps_is_after_the_last_field_and_before_the_first() {
 }
 
 #[test]
-fn the_mouse_goes_to_steps_and_answers_what_it_points_at() {
+fn mouse_selects_steps_and_answers() {
     let folder = Folder::new();
     let mut screen = folder.open();
     click(screen.as_mut(), "Min. length");
@@ -104,7 +104,7 @@ fn the_mouse_goes_to_steps_and_answers_what_it_points_at() {
 }
 
 #[test]
-fn answers_that_are_left_come_back_until_they_are_forgotten() {
+fn closed_form_restores_answers_until_they_are_discarded() {
     let folder = Folder::new();
     let mut screen = folder.open();
     let left = act(screen.as_mut(), &[Action::Close]);
@@ -125,7 +125,7 @@ fn answers_that_are_left_come_back_until_they_are_forgotten() {
 }
 
 #[test]
-fn an_output_that_is_named_now_counts_more_than_that_of_the_draft() {
+fn given_output_replaces_output_of_draft() {
     let folder = Folder::new();
     let mut screen = folder.open();
     act(screen.as_mut(), &[Action::Next, Action::Down]);
@@ -137,7 +137,7 @@ fn an_output_that_is_named_now_counts_more_than_that_of_the_draft() {
 }
 
 #[test]
-fn a_run_only_begins_without_blockers_and_removes_the_draft_when_it_succeeds() {
+fn run_needs_valid_answers_and_deletes_the_draft_on_success() {
     let folder = Folder::new();
     let mut screen = folder.open();
     act(screen.as_mut(), &[Action::Next, Action::Down]);
@@ -162,7 +162,7 @@ fn a_run_only_begins_without_blockers_and_removes_the_draft_when_it_succeeds() {
 }
 
 #[test]
-fn the_answers_of_a_run_that_fails_come_back() {
+fn answers_of_failed_run_are_restored() {
     let folder = Folder::new();
     write_file(&RealFs, &folder.input().join("a.jsonl"), b"no record\n", 0o644).unwrap();
     let mut screen = folder.open();
@@ -179,7 +179,7 @@ fn the_answers_of_a_run_that_fails_come_back() {
 }
 
 #[test]
-fn a_run_of_another_plan_that_was_stopped_is_asked_about() {
+fn stopped_run_of_another_plan_blocks_review_until_decided() {
     let folder = Folder::new();
     let out = folder.0.path().join("out");
     let own = RunFolder::for_output(&out);
@@ -209,7 +209,7 @@ fn a_run_of_another_plan_that_was_stopped_is_asked_about() {
 }
 
 #[test]
-fn arrows_step_through_a_choice_and_the_space_bar_leaves_it() {
+fn arrows_change_choice_and_space_does_not() {
     let folder = Folder::new();
     let mut screen = folder.open();
     act(screen.as_mut(), &[Action::GoStep3]);
@@ -223,7 +223,7 @@ fn arrows_step_through_a_choice_and_the_space_bar_leaves_it() {
 }
 
 #[test]
-fn tab_takes_the_completion_of_a_path_and_else_goes_to_the_next_field() {
+fn tab_accepts_path_completion_before_moving_to_next_field() {
     let folder = Folder::new();
     std::fs::create_dir(folder.0.path().join("web-marked")).unwrap();
     let mut screen = folder.open();

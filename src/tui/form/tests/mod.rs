@@ -63,7 +63,7 @@ fn blank(name: &str) -> Form {
 }
 
 #[test]
-fn a_required_choice_is_empty_until_it_is_made() {
+fn required_choice_is_empty_before_first_answer() {
     let mut form = blank("index");
     let format = Field::Option("format");
     assert_eq!(form.choice(format), ("", "one of modalities, forager".to_owned()));
@@ -78,7 +78,7 @@ fn a_required_choice_is_empty_until_it_is_made() {
 }
 
 #[test]
-fn fields_follow_the_table() {
+fn form_fields_follow_option_table() {
     let form = blank("nanosets merge");
     let names: Vec<String> = form.fields().iter().map(|field| form.table.label(*field)).collect();
     assert_eq!(names[..4], ["dir", "output", "name", "max tokens per file"]);
@@ -90,7 +90,7 @@ fn fields_follow_the_table() {
 }
 
 #[test]
-fn typed_answers_reach_the_plan_and_mistakes_are_kept_out_of_it() {
+fn typed_answers_reach_plan_and_invalid_ones_do_not() {
     let mut form = blank("nanosets merge");
     form.type_into("max-tokens", "1,000");
     assert_eq!(form.plan().get("max-tokens"), Answer::Text("1000".into()));
@@ -113,7 +113,7 @@ fn an_answer_of_the_user_is_not_replaced_by_a_proposal() {
 }
 
 #[test]
-fn switches_and_choices_change_the_plan_by_keys_and_by_the_mouse() {
+fn switches_and_choices_change_the_plan_by_key_and_click() {
     let folder = Folder::new();
     let mut plan = operation("nanosets merge").unwrap().blank();
     plan.set("dir", &Answer::Text("/data".into())).unwrap();
@@ -133,7 +133,7 @@ fn switches_and_choices_change_the_plan_by_keys_and_by_the_mouse() {
 }
 
 #[test]
-fn the_review_shows_the_preview_and_leads_to_the_run() {
+fn review_shows_preview_and_starts_run() {
     let folder = Folder::new();
     let mut screen = folder.open();
     let refused = act(&mut screen, &[Action::Next]);
@@ -175,7 +175,7 @@ fn unfinished_answers_are_restored_until_they_are_discarded() {
 }
 
 #[test]
-fn an_answer_of_the_first_step_is_kept_without_going_on() {
+fn answer_on_first_step_is_saved_as_draft_on_close() {
     let folder = Folder::new();
     let mut screen = folder.open();
     type_text(&mut screen, "t.json");
@@ -186,7 +186,7 @@ fn an_answer_of_the_first_step_is_kept_without_going_on() {
 }
 
 #[test]
-fn a_plan_is_saved_under_an_unused_name() {
+fn saved_plan_gets_an_unused_file_name() {
     let folder = Folder::new();
     let mut screen = folder.open();
     type_text(&mut screen, "t.json");
@@ -212,7 +212,7 @@ fn a_plan_is_saved_under_an_unused_name() {
 }
 
 #[test]
-fn steps_are_reached_by_keys_and_by_the_list() {
+fn steps_are_selected_by_keys_and_step_list() {
     let folder = Folder::new();
     let mut screen = folder.open();
     act(&mut screen, &[Action::PreviousField]);

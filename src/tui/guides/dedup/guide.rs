@@ -9,7 +9,7 @@ use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::repeats;
 use crate::tui::screens::run::{job_requests, JobRequest};
 use crate::tui::widgets::ListState;
-use gristmill_core::dedup::{SHOWN_LENGTHS, USUAL_MIN_LENGTH};
+use gristmill_core::dedup::{PROPOSED_MIN_LENGTH, SHOWN_LENGTHS};
 use gristmill_core::options::Answer;
 use gristmill_core::{DedupPlan, Failure, Outcome, Problem};
 use gristmill_ops::job::dedup::DedupEstimate;
@@ -89,9 +89,9 @@ pub(super) fn wanted_lengths(plan: &DedupPlan) -> Vec<u64> {
 
 impl Guide for DedupGuide {
     fn begin(&mut self, form: &mut Form) {
-        form.propose("minlen", Answer::Text(USUAL_MIN_LENGTH.to_string()));
+        form.propose("minlen", Answer::Text(PROPOSED_MIN_LENGTH.to_string()));
         self.propose_output(form);
-        let length = plan_of(form).min_length.unwrap_or(USUAL_MIN_LENGTH);
+        let length = plan_of(form).min_length.unwrap_or(PROPOSED_MIN_LENGTH);
         let row = SHOWN_LENGTHS.iter().position(|known| *known == length);
         self.lengths.select(row.unwrap_or(SHOWN_LENGTHS.len()));
         self.is_own = row.is_none();

@@ -118,7 +118,7 @@ fn with_estimates(test: &mut Test, lengths: &[(u64, f64)]) {
 const SHARES: [(u64, f64); 5] = [(50, 0.312), (100, 0.241), (200, 0.173), (500, 0.0891), (1_000, 0.031)];
 
 #[test]
-fn the_files_are_listed_in_their_order_with_what_is_left_out() {
+fn source_step_shows_files_and_scan_failure() {
     let mut test = open(DedupPlan::new("/data/web", ""));
     compare("source_waiting", &mut test);
     compare("source", &mut answered());
@@ -130,7 +130,7 @@ fn the_files_are_listed_in_their_order_with_what_is_left_out() {
 }
 
 #[test]
-fn each_length_is_drawn_as_soon_as_it_is_known() {
+fn length_step_draws_each_estimate_on_arrival() {
     let mut test = answered();
     test.go_to("length");
     assert_eq!(wanted_lengths(&plan(&test)), [500, 1_000, 200, 100, 50], "the usual one first");
@@ -147,7 +147,7 @@ fn each_length_is_drawn_as_soon_as_it_is_known() {
 }
 
 #[test]
-fn a_length_of_ones_own_is_typed() {
+fn custom_minimum_length_is_typed_and_estimated() {
     let mut test = answered();
     test.go_to("length");
     test.act(Action::Last);
@@ -169,7 +169,7 @@ fn a_length_of_ones_own_is_typed() {
 }
 
 #[test]
-fn a_length_that_cannot_be_estimated_says_why() {
+fn failed_length_estimate_shows_reason() {
     let mut test = answered();
     test.go_to("length");
     let failure = Failure::data("reading the text", "no document has text").with_hint("--text-key names the field");
@@ -178,7 +178,7 @@ fn a_length_that_cannot_be_estimated_says_why() {
 }
 
 #[test]
-fn listing_has_its_settings_and_cutting_out_has_none_of_them() {
+fn annotate_mode_has_settings_that_remove_mode_lacks() {
     let mut test = answered();
     test.go_to("mode");
     compare("mode", &mut test);
@@ -218,7 +218,7 @@ fn an_output_inside_the_input_and_a_count_below_two_are_refused_at_their_fields(
 }
 
 #[test]
-fn the_review_shows_what_a_run_would_write_and_need() {
+fn dedup_review_shows_files_and_required_space() {
     let mut test = answered();
     test.go_to("review");
     compare("review_waiting", &mut test);
@@ -254,7 +254,7 @@ fn going_back_loses_nothing() {
 }
 
 #[test]
-fn estimates_depend_on_few_answers() {
+fn dedup_estimates_depend_only_on_relevant_answers() {
     let one = DedupPlan { output: "/a".into(), min_length: Some(5), mode: Mode::Annotate, ..DedupPlan::new("/d", "") };
     let other = DedupPlan { output: "/b".into(), overwrite: true, ..DedupPlan::new("/d", "") };
     assert_eq!(super::estimates::relevant(&one), super::estimates::relevant(&other));
@@ -277,7 +277,7 @@ fn write_nine_mib(folder: &Path) {
 }
 
 #[test]
-fn first_estimates_of_a_larger_text_are_followed_by_exact_ones() {
+fn estimates_of_larger_text_become_exact() {
     let folder = tempfile::tempdir().unwrap();
     write_nine_mib(folder.path());
     let mut test = open(DedupPlan::new(folder.path().to_str().unwrap(), ""));

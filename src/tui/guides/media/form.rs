@@ -160,7 +160,7 @@ mod tests {
     use gristmill_core::{DatasetKind, PartFacts};
 
     #[test]
-    fn answers_make_a_plan_and_a_plan_makes_the_answers() {
+    fn media_form_converts_to_plan_and_back() {
         let mut form = MediaForm::default();
         assert_eq!((form.plan(), form.flags().as_str()), (None, ""));
         assert!(form.step(true, Strategy::None) && form.step(true, Strategy::None) && form.step(true, Strategy::None));
@@ -180,14 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn where_something_must_be_recorded_none_is_no_option() {
+    fn media_form_without_none_option_starts_at_extension() {
         let mut form = MediaForm { strategy: Strategy::Extension, ..MediaForm::default() };
         assert!(!form.step(false, Strategy::Extension));
         assert_eq!(form.strategy, Strategy::Extension);
     }
 
     #[test]
-    fn parts_are_media_by_the_end_of_their_names() {
+    fn media_parts_are_recognized_by_suffix() {
         let mut facts = DatasetFacts::new("d".into(), DatasetKind::RawWebDataset);
         for (name, samples) in [("txt", 9), ("jpg", 5), ("front.MP4", 7), ("png", 5), ("json", 9)] {
             facts.parts.insert(name.into(), PartFacts { samples, bytes: 1 });

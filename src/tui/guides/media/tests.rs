@@ -71,12 +71,12 @@ fn the_first_filter_is_proposed_and_its_preview_is_shown() {
 }
 
 #[test]
-fn while_the_files_are_counted_the_form_is_there() {
+fn media_form_is_drawn_while_files_are_counted() {
     form(None).compare("media_counting");
 }
 
 #[test]
-fn nothing_that_is_picked_is_said() {
+fn media_filter_without_matches_is_reported() {
     form(Some(Ok(MediaPreview { outlook: MediaForecast::default(), ..preview() }))).compare("media_nothing");
 }
 
@@ -92,7 +92,7 @@ fn existing_rows_and_problems_are_shown() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_read_is_an_error_with_its_way_out() {
+fn unreadable_media_folder_is_shown_with_hint() {
     let failure = Failure::environment("reading the folder", "permission denied").with_hint("ask its owner");
     let mut test = form(Some(Err(failure)));
     assert!(test.first_blocker().unwrap().1.contains("permission denied"));
@@ -100,7 +100,7 @@ fn a_folder_that_cannot_be_read_is_an_error_with_its_way_out() {
 }
 
 #[test]
-fn exactly_one_filter_is_on() {
+fn exactly_one_media_filter_is_selected() {
     let mut test = form(None);
     test.toggle(BY_HEADER);
     assert!(command(&test).ends_with("--media-metadata-by-header"), "{}", command(&test));

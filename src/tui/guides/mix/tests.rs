@@ -122,7 +122,7 @@ fn the_search_is_shown_while_it_runs() {
 }
 
 #[test]
-fn a_folder_without_prepared_data_sets() {
+fn mix_form_without_prepared_data_sets_is_drawn() {
     let mut test = searching(blank(), None);
     find(&mut test, Ok(Vec::new()));
     compare("empty", &mut test);
@@ -136,7 +136,7 @@ fn no_data_set_is_chosen_at_first() {
 }
 
 #[test]
-fn members_of_a_draft_are_chosen_whether_their_paths_are_absolute_or_not() {
+fn draft_members_are_selected_by_relative_or_absolute_path() {
     let folder = std::env::current_dir().unwrap();
     let row = |test: &Test| test.guide.rows.iter().map(|row| (row.name.clone(), row.is_chosen)).collect::<Vec<_>>();
     for path in ["big".to_owned(), folder.join("big").to_string_lossy().into_owned()] {
@@ -177,14 +177,14 @@ fn the_review_shows_the_file() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_read_is_an_error() {
+fn unreadable_mix_folder_is_drawn_as_an_error() {
     let mut test = searching(blank(), None);
     find(&mut test, Err(Failure::environment("looking into", "permission denied")));
     compare("error", &mut test);
 }
 
 #[test]
-fn digits_and_arrows_change_the_weight_and_choose_the_row() {
+fn digits_and_arrows_change_a_weight_and_space_toggles_the_member() {
     let mut test = open();
     test.press("2.5x");
     assert_eq!(plan(&test).members[0].amount, 2.5);
@@ -201,7 +201,7 @@ fn digits_and_arrows_change_the_weight_and_choose_the_row() {
 }
 
 #[test]
-fn the_kind_changes_and_the_members_stay() {
+fn change_of_mix_kind_keeps_members() {
     let mut test = two_chosen();
     test.form.focus_on(KINDS);
     test.act_in_guide(&[Action::Down]);
@@ -232,7 +232,7 @@ fn aux_sources_are_kept_when_a_weight_changes() {
 }
 
 #[test]
-fn the_first_data_set_is_chosen_and_another_file_is_proposed() {
+fn given_data_set_is_selected_and_an_unused_output_name_proposed() {
     let mut members = found();
     members.push(FoundMember {
         path: "/data/mix.yaml".into(),
@@ -247,7 +247,7 @@ fn the_first_data_set_is_chosen_and_another_file_is_proposed() {
 }
 
 #[test]
-fn members_of_the_plan_are_chosen_whether_they_are_found_or_not() {
+fn plan_members_are_selected_even_if_the_search_misses_them() {
     let mut given = erase::<MixNew>(MixPlan::new("out.yaml", MixKind::Blend));
     let answer = Answer::List(vec!["/data/coco=3".into(), "/elsewhere=0.5".into()]);
     given.set("epochized", &answer).unwrap();
@@ -264,7 +264,7 @@ fn members_of_the_plan_are_chosen_whether_they_are_found_or_not() {
 }
 
 #[test]
-fn no_size_breaks_it_and_names_are_made_safe() {
+fn mix_form_draws_at_any_size_and_escapes_names() {
     let mut members = found();
     members[0].path = "/data/a\u{1b}[31m\u{202e}b".into();
     let mut test = searching(blank(), None);
@@ -280,7 +280,7 @@ fn no_size_breaks_it_and_names_are_made_safe() {
 }
 
 #[test]
-fn a_click_on_the_box_and_a_double_click_choose_a_row() {
+fn click_on_checkbox_and_double_click_toggle_a_member() {
     let mut test = open();
     test.guide.members.select(1);
     test.guide.click(&mut test.form, "members", 20, false);

@@ -90,7 +90,7 @@ fn preview(test: &mut Test, problems: Vec<Problem>) -> MixtureForecast {
 }
 
 #[test]
-fn each_folder_counts_by_its_windows_until_a_weight_is_changed() {
+fn mixture_folders_are_weighted_by_windows_by_default() {
     let mut test = example();
     assert_eq!((plan(&test).weights, plan(&test).samples), (None, 20), "windows are counted file by file");
     preview(&mut test, Vec::new());
@@ -105,7 +105,7 @@ fn each_folder_counts_by_its_windows_until_a_weight_is_changed() {
 }
 
 #[test]
-fn shares_repeats_and_unread_parts_follow_the_weights() {
+fn mixture_shares_follow_weights() {
     let mut test = example();
     for (row, weight) in [(0, "0.1"), (1, "0.5"), (2, "0.3"), (4, "0.1")] {
         test.guide.folders.select(row);
@@ -137,7 +137,7 @@ fn problems_are_shown_below_the_mixture() {
 }
 
 #[test]
-fn answers_of_the_command_line_are_in_the_list() {
+fn mixture_list_shows_answers_of_command_line() {
     let given = MixtureIndexPlan {
         weights: Some(vec![0.25, 3.0]),
         sequence_length: Some(9),
@@ -160,7 +160,7 @@ fn answers_of_the_command_line_are_in_the_list() {
 }
 
 #[test]
-fn folders_and_numbers_that_cannot_be_used_are_reported() {
+fn unreadable_folders_and_invalid_numbers_block_the_mixture_form() {
     let mut test = example();
     test.guide.folders.select(3);
     test.act_in_guide(&[Action::Toggle]);
@@ -179,7 +179,7 @@ fn folders_and_numbers_that_cannot_be_used_are_reported() {
 }
 
 #[test]
-fn samples_are_one_epoch_until_a_number_is_typed() {
+fn mixture_samples_default_to_one_epoch() {
     let given = MixtureIndexPlan { sequence_length: Some(9), ..plan_of(&["books"]) };
     let mut test = open(given, vec![folder("books", &[53, 33]), folder("code", &[23])]);
     assert_eq!(plan(&test).samples, 8);
@@ -197,7 +197,7 @@ fn samples_are_one_epoch_until_a_number_is_typed() {
 }
 
 #[test]
-fn a_folder_elsewhere_is_added_by_its_path() {
+fn mixture_folder_is_added_by_path() {
     let mut test = example();
     assert_eq!(test.form.fields()[..2], [FOLDERS, ADD]);
     test.form.focus_on(ADD);
@@ -209,7 +209,7 @@ fn a_folder_elsewhere_is_added_by_its_path() {
 }
 
 #[test]
-fn numbers_of_windows_have_no_list() {
+fn mixture_of_window_counts_has_lengths_instead_of_folder_list() {
     let mut given = MixtureIndexPlan::blank();
     given.members = vec![Member::Windows(8), Member::Windows(2)];
     let test = open(given, vec![folder("books", &[53])]);

@@ -156,7 +156,7 @@ fn preview() -> PackPreview {
 }
 
 #[test]
-fn files_are_listed_with_what_each_format_makes_of_them() {
+fn source_step_shows_files_per_format() {
     let mut test = with_documents(given(), LINES);
     if let Some(Ok(files)) = test.guide.known.files.clone().as_deref() {
         let mut files = files.clone();
@@ -184,7 +184,7 @@ fn files_are_listed_with_what_each_format_makes_of_them() {
 }
 
 #[test]
-fn a_split_is_asked_for_where_there_are_several() {
+fn split_field_is_shown_only_with_several_splits() {
     let mut test = with_documents(given(), LINES);
     let is_asked = |test: &Test, name| test.form.fields().contains(&Field::Option(name));
     assert!(!is_asked(&test, "split") && !is_asked(&test, "subset"));
@@ -195,7 +195,7 @@ fn a_split_is_asked_for_where_there_are_several() {
 }
 
 #[test]
-fn keys_of_real_documents_are_offered_with_their_share() {
+fn text_step_offers_keys_of_documents_with_shares() {
     let mut test = with_documents(given(), LINES);
     test.go_to("text");
     compare("text", &mut test);
@@ -208,7 +208,7 @@ fn keys_of_real_documents_are_offered_with_their_share() {
 }
 
 #[test]
-fn a_program_is_tried_on_real_documents_and_its_mistakes_are_shown() {
+fn jq_program_is_tried_on_documents_and_mistakes_are_shown() {
     let mut test = with_documents(given(), LINES);
     test.go_to("text");
     (0..4).for_each(|_| test.act(Action::Down));
@@ -225,14 +225,14 @@ fn a_program_is_tried_on_real_documents_and_its_mistakes_are_shown() {
 }
 
 #[test]
-fn a_wrong_key_names_those_that_exist() {
+fn unknown_text_key_is_refused_with_existing_keys() {
     let test = with_documents(PackPlan { text: TextField::Key("body".into()), ..given() }, LINES);
     let why = test.blocker("text").unwrap();
     assert!(why.contains("the lines have the keys: text, summary, id, meta"), "{why}");
 }
 
 #[test]
-fn a_document_is_shown_token_by_token_with_what_is_put_around_it() {
+fn document_is_shown_as_tokens_with_end_token() {
     let mut test = answered();
     assert_eq!(plan(&test).end, Some(SpecialToken::Text("<|endoftext|>".into())), "proposed from the vocabulary");
     load(&mut test);
@@ -250,7 +250,7 @@ fn a_document_is_shown_token_by_token_with_what_is_put_around_it() {
 }
 
 #[test]
-fn before_a_tokenizer_is_chosen_those_found_are_offered() {
+fn found_tokenizers_are_offered_before_one_is_chosen() {
     let mut test = with_documents(given(), LINES);
     test.guide.known.tokenizers = vec!["/data/tokenizer.json".into(), "meta-llama/Llama-3.1-8B".into()];
     update(&mut test);
@@ -276,7 +276,7 @@ fn before_a_tokenizer_is_chosen_those_found_are_offered() {
 }
 
 #[test]
-fn letters_are_only_typed_in_a_field_that_was_entered() {
+fn letters_are_typed_only_into_a_focused_text_field() {
     let mut test = with_documents(given(), LINES);
     assert_eq!((test.form.field(), test.form.wants_text()), (Some(FILES), false));
     let press = |test: &mut Test, action| {
@@ -293,7 +293,7 @@ fn letters_are_only_typed_in_a_field_that_was_entered() {
 }
 
 #[test]
-fn the_review_shows_what_is_missing_then_what_a_run_would_do() {
+fn pack_review_shows_missing_answers_then_preview() {
     let mut test = answered();
     test.go_to("review");
     compare("review_open", &mut test);
@@ -327,7 +327,7 @@ fn going_back_loses_nothing() {
 }
 
 #[test]
-fn hostile_documents_are_shown_safely_and_bound() {
+fn hostile_documents_are_escaped_and_limited() {
     let lines = format!(
         "{{\"text\": \"\\u001b[31mred\\u0007\", \"\\u001b]0;x\": 1}}\n{{\"text\": \"{}\"}}\nnot json\n",
         "x".repeat(100_000)
@@ -342,12 +342,12 @@ fn hostile_documents_are_shown_safely_and_bound() {
 }
 
 #[test]
-fn nothing_is_proposed_for_a_run_that_is_resumed() {
+fn resumed_run_gets_no_proposals() {
     let end_after = |is_kept: bool| {
         let mut test = answered();
         test.form = crate::tui::form::Form::new(erase::<Pack>(PackPlan { tokenizer: TOKENIZER.into(), ..given() }));
         if is_kept {
-            test.form.keep_as_given();
+            test.form.disable_suggestions();
         }
         update(&mut test);
         plan(&test).end
@@ -357,7 +357,7 @@ fn nothing_is_proposed_for_a_run_that_is_resumed() {
 }
 
 #[test]
-fn a_format_that_finds_nothing_to_read_states_it_and_where_that_is_changed() {
+fn format_without_input_files_blocks_formats_step() {
     let mut test = with_documents(given(), LINES);
     let by_format = vec![("forager", Err("there is no file whose name ends in .jsonl".into()))];
     test.guide.known.files = Some(Arc::new(Ok(InputFiles { by_format, ..InputFiles::default() })));
@@ -372,7 +372,7 @@ fn a_format_that_finds_nothing_to_read_states_it_and_where_that_is_changed() {
 }
 
 #[test]
-fn an_end_token_that_the_vocabulary_lacks_holds_its_step_back() {
+fn end_token_outside_vocabulary_blocks_tokenizer_step() {
     let unknown = |end: &str| {
         let mut test = with_documents(given(), LINES);
         test.type_into("tokenizer", TOKENIZER);

@@ -189,12 +189,12 @@ impl PrepareForm {
 
     /// Sets new facts, and the results of the workers for them.
     pub fn see(&mut self, facts: DatasetFacts) {
-        self.see_alone(facts);
+        self.set_facts_without_workers(facts);
         settle(self);
     }
 
     /// Sets new facts without results of the workers.
-    pub fn see_alone(&mut self, facts: DatasetFacts) {
+    pub fn set_facts_without_workers(&mut self, facts: DatasetFacts) {
         self.screen.with_guide_of(|guide: &mut PrepareGuide, form| {
             guide.steps.is_scanning = !facts.scan_complete;
             guide.set_facts(Arc::new(facts));

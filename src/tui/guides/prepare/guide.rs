@@ -8,7 +8,7 @@ use super::step::{Answers, Step, StepState};
 use super::steps::PrepareSteps;
 use super::workers::Workers;
 use super::{field_map, media, sample_type, source, splits};
-use crate::tui::form::frame::jump_of;
+use crate::tui::form::frame::find_step_index;
 use crate::tui::form::{draw_fields, from_row, Columns, Field, Form, Guide, KeyContexts};
 use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
@@ -201,7 +201,7 @@ impl PrepareGuide {
     }
 
     /// Returns a message about the finished work that the next run reuses from the interrupted one.
-    fn resumed_work(&self, form: &Form) -> Option<String> {
+    fn describe_resumed_work(&self, form: &Form) -> Option<String> {
         let is_resumed = form.stopped.is_some();
         let interrupted = self.interrupted.as_ref().filter(|_| is_resumed || form.is_review())?;
         let answers = &self.steps.answers;
@@ -351,7 +351,7 @@ impl Guide for PrepareGuide {
     }
 
     fn message(&self, form: &Form) -> Option<String> {
-        self.resumed_work(form)
+        self.describe_resumed_work(form)
     }
 
     fn take_notices(&mut self) -> Vec<Toast> {
@@ -482,7 +482,7 @@ impl Guide for PrepareGuide {
             Action::Next => self.accept_step(form),
             Action::Close | Action::NextField | Action::PreviousField | Action::NextPane | Action::PreviousPane => {}
             Action::SavePlan | Action::StartAfresh | Action::Run | Action::BeginAnew | Action::Advanced => {}
-            action if jump_of(action).is_some() || form.is_review() || is_setting(form) => {}
+            action if find_step_index(action).is_some() || form.is_review() || is_setting(form) => {}
             action => return Some(self.act_in_step(action, form)),
         }
         None

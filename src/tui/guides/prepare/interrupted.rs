@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_update_is_found_with_its_answers_and_what_is_done() {
+    fn interrupted_update_is_found_with_plan_and_done_shards() {
         let folder = tempfile::tempdir().unwrap();
         let own = RunFolder::for_webdataset(folder.path());
         own.create(&RealFs).unwrap();

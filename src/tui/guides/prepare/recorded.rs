@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unchanged_shards_have_their_recorded_count_and_others_wait() {
+    fn unchanged_shards_have_recorded_counts_and_other_shards_wait() {
         let mut facts = facts_prepared();
         for shard in &mut facts.shards {
             shard.state = ShardState::Waiting;
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_of_a_new_data_set_are_left_alone() {
+    fn facts_of_unprepared_data_set_are_not_changed() {
         let facts = Arc::new(super::super::fixture::facts_half_scanned());
         assert!(Arc::ptr_eq(&facts, &with_recorded_counts(Arc::clone(&facts))));
     }

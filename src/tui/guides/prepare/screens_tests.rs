@@ -161,7 +161,7 @@ fn media_by_a_glob_that_matches_nothing() {
 }
 
 #[test]
-fn media_that_are_being_looked_at() {
+fn media_step_while_entries_are_counted() {
     let mut form = at(Step::Media);
     form.act(Action::Down);
     compare("media_looking", &mut form);
@@ -196,7 +196,7 @@ fn the_review_of_a_plan_that_cannot_run() {
 }
 
 #[test]
-fn no_screen_breaks_in_any_size() {
+fn prepare_steps_draw_at_any_size() {
     let mut screens: Vec<PrepareForm> = Step::ALL.into_iter().map(at).collect();
     screens.push(prepare(facts_prepared()));
     let mut hand = at(Step::Splits);
@@ -211,7 +211,7 @@ fn no_screen_breaks_in_any_size() {
 }
 
 #[test]
-fn names_from_the_data_cannot_reach_the_terminal_raw() {
+fn prepare_steps_escape_names() {
     let mut facts = facts_of(&["a\u{1b}[31m.tar", "b\u{202e}.tar"]);
     facts.parts.insert("x\u{9b}y".into(), gristmill_core::PartFacts { samples: 5, bytes: 5 });
     for step in Step::ALL {
@@ -235,7 +235,7 @@ fn without_access(step: Step) -> PrepareForm {
 }
 
 #[test]
-fn a_folder_without_write_access_is_named_at_source_and_at_review() {
+fn folder_without_write_access_is_reported_and_cannot_run() {
     let mut source = without_access(Step::Source);
     compare("source_without_access", &mut source);
     let mut review = without_access(Step::Review);

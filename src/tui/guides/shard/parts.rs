@@ -132,7 +132,7 @@ mod tests {
     use super::percent;
 
     #[test]
-    fn only_all_are_a_hundred_percent() {
+    fn incomplete_share_never_shows_100_percent() {
         let shown = |part, all| percent(part, all).trim().to_owned();
         assert_eq!(shown(3, 3), "100 %");
         assert_eq!(shown(99_999, 100_000), "99.9 %");

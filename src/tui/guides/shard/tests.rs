@@ -91,12 +91,12 @@ fn form(preview: Option<Outcome<ShardReport>>) -> FormTest<ShardGuide> {
 }
 
 #[test]
-fn samples_are_next_to_the_source() {
+fn shard_source_step_shows_samples_and_source() {
     form(Some(Ok(report(40)))).compare("shard_source");
 }
 
 #[test]
-fn another_sample_by_chance_is_shown_by_a_key() {
+fn random_key_shows_another_sample() {
     let mut test = form(Some(Ok(report(40))));
     test.go_to("order");
     let size = (100, 28, false);
@@ -141,7 +141,7 @@ fn pictures_texts_and_columns_of_annotations_are_shown() {
 }
 
 #[test]
-fn columns_that_options_cannot_name_are_not_offered() {
+fn columns_with_a_colon_are_not_offered() {
     let mut test = form(None);
     test.go_to("samples");
     let column = |name: &str| RowColumn { name: name.to_owned(), value: "1".to_owned() };
@@ -157,14 +157,14 @@ fn columns_that_options_cannot_name_are_not_offered() {
 }
 
 #[test]
-fn both_rules_for_keys_are_shown_on_names() {
+fn samples_step_shows_key_rules_with_names() {
     let mut test = form(Some(Ok(report(40))));
     test.go_to("samples");
     test.compare("shard_samples");
 }
 
 #[test]
-fn columns_of_rows_are_marked() {
+fn row_columns_are_marked_as_media_text_split_or_key() {
     let mut test = form(None);
     test.go_to("samples");
     let column = |name: &str, value: &str| RowColumn { name: name.to_owned(), value: value.to_owned() };
@@ -202,13 +202,13 @@ fn too_many_shards_are_a_warning() {
 }
 
 #[test]
-fn what_the_preview_fails_for_is_in_the_place_of_the_samples() {
+fn failed_preview_is_shown_instead_of_samples() {
     let failure = Failure::data("looking for samples", "no sample was found").with_hint("name another folder");
     form(Some(Err(failure))).compare("shard_failure");
 }
 
 #[test]
-fn what_the_preview_fails_for_is_in_the_step_of_the_option_that_it_names() {
+fn failed_preview_blocks_the_step_of_the_option_in_its_hint() {
     let named = |failure: Failure| form(Some(Err(failure))).first_blocker().unwrap().0;
     let failure = |why: &str| Failure::usage("looking for samples", why);
     let several = failure("it has several splits").with_hint("--split NAMES keeps these splits apart; --one-split");
@@ -223,7 +223,7 @@ fn what_the_preview_fails_for_is_in_the_step_of_the_option_that_it_names() {
 }
 
 #[test]
-fn the_samples_that_are_chosen_are_counted_apart_from_those_of_the_inputs() {
+fn selected_samples_are_counted_next_to_input_samples() {
     let mut found = report(1);
     for _ in 0..1_500 {
         found.examples.parts.add([(b"jpg".as_slice(), 3)]);
@@ -237,7 +237,7 @@ fn the_samples_that_are_chosen_are_counted_apart_from_those_of_the_inputs() {
 }
 
 #[test]
-fn inputs_are_a_list() {
+fn inputs_are_added_and_removed_in_a_list() {
     let mut found = report(40);
     found.examples.inputs = vec![InputExample { kind: InputKind::Files, samples: 40_000 }];
     let mut test = form(Some(Ok(found)));
@@ -261,7 +261,7 @@ fn inputs_are_a_list() {
 }
 
 #[test]
-fn an_input_is_refused_as_on_the_command_line() {
+fn invalid_input_address_is_refused_in_its_field() {
     let mut test = form(None);
     test.form.inputs.insert(ADD, TextField::new("file:///data"));
     test.form.focus_on(ADD);
@@ -321,7 +321,7 @@ fn a_draft_replaces_answers_that_the_data_propose() {
 }
 
 #[test]
-fn samples_are_shown_without_an_output_and_stay_while_it_is_typed() {
+fn samples_stay_visible_while_output_is_typed() {
     let env = UiEnv::new(RunOptions::default(), std::env::temp_dir());
     let plan = ShardPlan { inputs: vec!["/data/pictures".into()], ..ShardPlan::default() };
     let mut test = FormTest::new(erase::<WriteShards>(plan), ShardGuide::start(&env));
@@ -337,7 +337,7 @@ fn samples_are_shown_without_an_output_and_stay_while_it_is_typed() {
 }
 
 #[test]
-fn the_parts_that_can_be_chosen_are_shown_with_their_shares() {
+fn selectable_parts_are_shown_with_shares() {
     let mut found = report(40);
     let many = [("jpg", 4, 90_000), ("txt", 3, 52), ("seg.png", 1, 4_000)];
     for number in 0..4 {
@@ -393,7 +393,7 @@ fn sliders_change_the_size_of_a_shard() {
 }
 
 #[test]
-fn a_shuffle_has_its_cost_and_each_set_its_parts() {
+fn order_step_shows_cost_of_shuffle_and_media_step_shows_parts() {
     let mut found = report(40);
     found.seconds = Some(90.0);
     for _ in 0..4 {

@@ -120,7 +120,7 @@ impl BrowseScreen {
     }
 
     fn step_problem(&mut self, forward: bool) -> Vec<Effect> {
-        self.know_problems();
+        self.merge_known_problems();
         let here = self.state.at.unwrap_or_default();
         let step = |at| if forward { self.problems.after(at) } else { self.problems.before(at) };
         let listed = |at: &SampleAt| self.state.listing.contains(*at);

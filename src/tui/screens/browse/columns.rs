@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn free_columns_then_the_parts_then_the_common_beginning_make_room_for_keys() {
+    fn narrow_row_omits_parts_before_cutting_keys() {
         let keys = ["000000001000", "000000002000", "000000003000"];
         assert_eq!(cut(30, &keys, Neighbour::EqualNames(8)), (keys.map(String::from).to_vec(), 8));
         assert_eq!(cut(22, &keys, Neighbour::EqualNames(8)), (keys.map(String::from).to_vec(), 6));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_differ_early_are_cut_after_what_they_share() {
+    fn keys_with_an_early_difference_are_cut_after_their_common_prefix() {
         let keys = ["folder/picture_one_of_many_000", "folder/drawing_one_of_many_000"];
         let (short, _) = cut(20, &keys, Neighbour::Names(6));
         assert_ne!(short[0], short[1]);

@@ -77,7 +77,7 @@ impl ContactSheet {
         let cancel = Cancel::default();
         let (catalog, part, stop) = (Arc::clone(&source.catalog), source.part, cancel.clone());
         let worker = Stream::start("browse-sheet", env.wake.clone(), move |at| {
-            (at, thumb_of(catalog.as_ref(), at, part.as_deref(), &stop))
+            (at, read_thumbnail(catalog.as_ref(), at, part.as_deref(), &stop))
         });
         let matches = match source.listing {
             Listing::All => None,
@@ -194,7 +194,12 @@ impl ContactSheet {
 }
 
 /// Reads the thumbnail of a sample: its picture if it has one, otherwise the shown part.
-fn thumb_of(catalog: &dyn Catalog, at: SampleAt, part: Option<&str>, cancel: &Cancel) -> Result<Thumbnail, String> {
+fn read_thumbnail(
+    catalog: &dyn Catalog,
+    at: SampleAt,
+    part: Option<&str>,
+    cancel: &Cancel,
+) -> Result<Thumbnail, String> {
     let sample = catalog.samples(at, 1, cancel).map_err(|failure| failure.why)?.pop().ok_or("it no longer exists")?;
     let named = part.and_then(|name| sample.parts.iter().position(|part| &*part.name == name));
     let picture = || sample.parts.iter().position(|part| is_picture(&part.name));

@@ -21,7 +21,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(8);
 /// Interval between checks for cancellation.
 const CANCEL_CHECK_EVERY: Duration = Duration::from_millis(20);
 /// Maximum number of reads in progress or abandoned at a time; beyond it no read is started.
-const MAX_LEFT: usize = 16;
+const MAX_ABANDONED_READS: usize = 16;
 
 /// A request to read a sample.
 #[derive(Clone)]
@@ -109,7 +109,7 @@ impl PartBytes for PartBeginning<'_> {
 pub fn read_detail(catalog: &Arc<dyn Catalog>, question: DetailQuestion) -> Detail {
     let (catalog, asked) = (Arc::clone(catalog), question.clone());
     let request = question.request();
-    if LEFT.load(Ordering::Relaxed) >= MAX_LEFT {
+    if LEFT.load(Ordering::Relaxed) >= MAX_ABANDONED_READS {
         return note(request, "earlier samples are still being decoded; try again in a moment");
     }
     let (sender, came) = channel();
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_recognized_by_its_name_and_its_first_words_are_on_one_line() {
+    fn text_parts_are_recognized_by_suffix_and_summarized_in_one_line() {
         assert!(is_text("txt") && is_text("meta.JSON") && is_text("cls"));
         assert!(!is_text("jpg") && !is_text("npy") && !is_text(""));
         assert_eq!(first_line(b"{\n  \"a\": 1\n}\n"), "{ \"a\": 1 }");

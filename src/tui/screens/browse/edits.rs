@@ -54,7 +54,7 @@ impl BrowseScreen {
 
     /// Opens the list of known problems.
     pub(super) fn list_problems(&mut self) -> Vec<Effect> {
-        self.know_problems();
+        self.merge_known_problems();
         let mut crumbs = self.title();
         crumbs.push("problems".to_owned());
         let (feed, chosen) = (Rc::clone(&self.problem_feed), Rc::clone(&self.chosen));
@@ -63,7 +63,7 @@ impl BrowseScreen {
     }
 
     /// Merges the problems that the scan has found. Returns whether there were new ones.
-    pub(super) fn know_problems(&mut self) -> bool {
+    pub(super) fn merge_known_problems(&mut self) -> bool {
         let Some(known) = self.catalog().map(|catalog| catalog.problems()) else { return false };
         if known.is_empty() && known.others().is_empty() {
             return false;
@@ -87,9 +87,9 @@ impl BrowseScreen {
     }
 
     /// Updates the open list of problems; clears the list if it is closed.
-    pub(super) fn feed_list(&mut self) {
+    pub(super) fn update_problem_list(&mut self) {
         if Rc::strong_count(&self.problem_feed) > 1 {
-            self.know_problems();
+            self.merge_known_problems();
             let feed = self.to_feed();
             *self.problem_feed.borrow_mut() = feed;
         } else if self.problem_feed.borrow().session.is_some() || !self.problem_feed.borrow().problems.is_empty() {
@@ -135,7 +135,7 @@ impl BrowseScreen {
 
     /// Asks for the split to move the selected shard or the marked shards to.
     pub(super) fn move_shard(&mut self) -> Vec<Effect> {
-        let shards = self.shards_meant();
+        let shards = self.list_marked_shards();
         let Some(session) = self.session.as_ref().filter(|_| !shards.is_empty()) else { return Vec::new() };
         let at = u32::try_from(self.state.group_list.selected).unwrap_or(u32::MAX);
         let from = self.marks.split_of(at).map(|name| name.to_string());

@@ -126,7 +126,7 @@ impl Exporter {
     }
 
     /// Drops the copy after the editor has exited.
-    pub fn editor_is_back(&mut self) {
+    pub fn release_copy(&mut self) {
         self.open = None;
     }
 }
@@ -259,7 +259,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_folder_may_begin_at_home() {
+    fn tilde_in_export_folder_is_expanded() {
         let home = Some(Path::new("/home/me"));
         assert_eq!(folder_of(" ~/out ", home), Some("/home/me/out".into()));
         assert_eq!(folder_of("~", home), Some("/home/me".into()));

@@ -355,12 +355,12 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_form_leaves_nothing_out() {
+    fn empty_filter_form_makes_empty_filter() {
         assert!(form().filter(&parts()).unwrap().is_empty());
     }
 
     #[test]
-    fn splits_are_stepped_through_and_kept_by_name() {
+    fn filter_split_is_stepped_through_and_kept_by_name() {
         let mut form = form();
         form.handle_action(Action::Right);
         form.handle_action(Action::Right);
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_a_part_or_a_size_is_reported_on_its_row() {
+    fn invalid_part_or_size_is_reported_on_its_row() {
         let mut form = form();
         form.handle_action(Action::Down);
         form.paste(".jpg, jgp");

@@ -169,7 +169,7 @@ impl BrowseState {
 
 impl BrowseScreen {
     /// Returns the marked shards in order, or the selected one if none are marked.
-    pub(super) fn shards_meant(&self) -> Vec<Arc<str>> {
+    pub(super) fn list_marked_shards(&self) -> Vec<Arc<str>> {
         let rows = self.state.marked_rows().filter(|_| self.state.pane == Pane::Groups);
         let selected = self.state.group_list.selected as u64;
         let rows = rows.unwrap_or(selected..=selected);
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_of_numbers_is_one_range_and_names_with_braces_are_escaped() {
+    fn consecutive_marked_keys_become_one_range_and_braces_are_escaped() {
         let keys: Vec<String> = ["007", "008", "009", "x{1}", "b"].map(String::from).to_vec();
         let items: Vec<String> = items("s_{0}.tar", &keys).into_iter().map(|item| item.item).collect();
         assert_eq!(items, [r"s_\{0\}.tar/{007..009}", r"s_\{0\}.tar/x\{1\}", r"s_\{0\}.tar/b"]);

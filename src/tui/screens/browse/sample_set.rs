@@ -107,7 +107,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn neighbours_are_those_of_an_ordered_set() {
+    fn sample_set_neighbours_equal_those_of_a_btree_set() {
         let mut found = SampleSet::default();
         let mut model: BTreeSet<(u32, u64)> = BTreeSet::new();
         let mut seed = 7_u64;

@@ -39,7 +39,7 @@ use std::sync::Arc;
 const FIRST_HEIGHT: u64 = 24;
 
 /// The initial value of the sequence length.
-const FIRST_LENGTH: u64 = 2_048;
+const DEFAULT_SEQUENCE_LENGTH: u64 = 2_048;
 
 /// The stage of opening the data set.
 pub(super) enum OpenStage {
@@ -150,7 +150,7 @@ impl BrowseScreen {
         Self {
             env,
             path,
-            last_length: view.sequence_length.unwrap_or(FIRST_LENGTH),
+            last_length: view.sequence_length.unwrap_or(DEFAULT_SEQUENCE_LENGTH),
             last_search: None,
             view_of_tokens: view,
             stage: OpenStage::Opening,
@@ -409,8 +409,8 @@ impl BrowseScreen {
             );
             effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
         }
-        changed |= self.know_problems();
-        self.feed_list();
+        changed |= self.merge_known_problems();
+        self.update_problem_list();
         self.request_data();
         changed
     }
@@ -574,7 +574,7 @@ impl Screen for BrowseScreen {
     }
 
     fn resumed(&mut self) {
-        self.exporter.editor_is_back();
+        self.exporter.release_copy();
         if let Some(at) = self.chosen.take() {
             self.state.go_to(at);
             self.state.pane = Pane::Samples;

@@ -38,7 +38,7 @@ impl BrowseScreen {
     /// Draws the last rows: the prompt, or the filter and the search. Returns the remaining area.
     fn draw_foot(&self, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
         /// Height in rows below which the search uses the only row at the bottom.
-        const ROOMY: u16 = 9;
+        const MIN_ROWS_FOR_SEARCH_LINE: u16 = 9;
         let last = |rest: Rect| {
             let foot = Rect { y: rest.bottom().saturating_sub(1), height: 1.min(rest.height), ..rest };
             (foot, Rect { height: rest.height.saturating_sub(1), ..rest })
@@ -57,7 +57,7 @@ impl BrowseScreen {
             draw_status(frame, foot, (&words, self.is_searching()), &keys, ui);
             rest = above;
         }
-        if let Some(words) = self.filter_words().filter(|_| !is_finding || area.height >= ROOMY) {
+        if let Some(words) = self.filter_words().filter(|_| !is_finding || area.height >= MIN_ROWS_FOR_SEARCH_LINE) {
             // The action Close ends the search before it removes the filter.
             let keys = [(Action::FilterSamples, "change"), (Action::Close, "all samples")];
             let keys = if is_finding { &keys[..1] } else { &keys[..] };

@@ -244,7 +244,7 @@ mod tests {
     use gristmill_ops::engine::browse::KeyQuery;
 
     #[test]
-    fn conditions_of_single_files_are_not_those_of_samples() {
+    fn filter_conditions_that_single_files_lack_are_named() {
         let of_files = |filter: SampleFilter| unsupported_condition(&filter);
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let lacks = SampleFilter { lacks: names(&["txt"]), has: names(&["png"]), ..SampleFilter::default() };

@@ -59,7 +59,7 @@ fn distributions_are_in_columns_and_scroll() {
 }
 
 #[test]
-fn what_is_still_being_counted_states_it() {
+fn facts_show_that_counting_is_running() {
     let mut screen = FactsScreen::empty(Path::new("/data/coco"));
     screen.waiting = 2;
     compare("counting", &mut screen);
@@ -67,7 +67,7 @@ fn what_is_still_being_counted_states_it() {
 }
 
 #[test]
-fn a_database_that_cannot_be_read_is_named_next_to_what_could_be() {
+fn unreadable_database_is_named_next_to_facts() {
     let mut sheet = full();
     sheet.charts.truncate(1);
     sheet.failures.push("reading .nv-meta/index.sqlite: the database is damaged".into());
@@ -75,12 +75,12 @@ fn a_database_that_cannot_be_read_is_named_next_to_what_could_be() {
 }
 
 #[test]
-fn nothing_to_be_drawn_is_said() {
+fn facts_without_charts_are_drawn() {
     compare("empty", &mut screen(FactsSheet::default()));
 }
 
 #[test]
-fn a_scan_is_drawn_as_far_as_it_came() {
+fn unfinished_scan_has_facts_of_scanned_shards() {
     let mut facts = DatasetFacts::new("/data/coco".into(), DatasetKind::RawWebDataset);
     facts.samples_seen = 100;
     for (name, samples) in [("jpg", 100), ("txt", 90)] {
@@ -112,7 +112,7 @@ fn a_jsonl_file_shows_its_text_lengths_and_keys() {
 }
 
 #[test]
-fn no_size_breaks_it_and_nothing_reaches_the_terminal_raw() {
+fn facts_draw_at_any_size_and_escape_names() {
     let mut sheet = full();
     sheet.charts.extend(Chart::of("x\u{1b}[31m", &pairs(&[("a\u{202e}b\u{9b}", 3)])));
     sheet.figures.push("\u{1b}]0;x".into());

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_what_its_names_say() {
+    fn entry_kind_follows_file_names() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         put(&root.join("raw/a.tar"), b"12345");
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn loose_media_make_a_media_folder_and_shards_hide_them() {
+    fn loose_media_are_a_media_folder_unless_shards_exist() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         put(&root.join("loose/a.JPG"), b"1234");
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_reported_with_their_files_and_can_be_browsed() {
+    fn token_folders_and_packed_files_are_recognized() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         put(&root.join("ds/00000_unshuffled.ds"), b"12345678");
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_outputs_name_their_formats_and_data_sets() {
+    fn folders_with_several_formats_show_formats_and_sizes() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         put(&at("out/nanosets/a.ds"), b"1234");
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_keep_next_to_an_output_is_not_listed() {
+    fn run_folders_are_not_listed() {
         let dir = tempfile::tempdir().unwrap();
         put(&dir.path().join("tokens.gristmill/plan.yaml"), b"");
         put(&dir.path().join("mine.gristmill/notes.txt"), b"");
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_without_a_holder_is_an_interrupted_preparation() {
+    fn journal_without_lock_is_an_interrupted_prepare() {
         let dir = tempfile::tempdir().unwrap();
         put(&dir.path().join("a.tar"), b"1");
         put(&dir.path().join(".nv-meta/gristmill/journal"), b"");
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_a_circle_ends() {
+    fn circular_link_counts_shards_once() {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(dir.path(), dir.path().join("loop")).unwrap();
         put(&dir.path().join("a.tar"), b"1");

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_tokens_show_what_the_command_prints() {
+    fn info_of_packed_tokens_shows_counts_and_files() {
         let packed = shown("modalities/pack_bpe/expected/data.pbin");
         for part in ["documents  ", "bytes a token             2", "on average", "the token 0"] {
             assert!(packed.contains(part), "{part}: {packed}");

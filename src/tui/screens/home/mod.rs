@@ -225,12 +225,12 @@ impl Home {
     }
 
     fn reload(&mut self) {
-        self.doubt_everything();
+        self.mark_all_stale();
         self.read();
     }
 
     /// Marks all facts as out of date; they stay on the screen until they are read again.
-    fn doubt_everything(&mut self) {
+    fn mark_all_stale(&mut self) {
         self.stale = self.entry_facts.keys().cloned().collect();
         self.request_facts();
     }
@@ -394,7 +394,7 @@ impl Home {
 }
 
 /// Whether an entry indicates that its folder is a data set; the actions are then also offered for the folder.
-fn is_sign_of_data_set(entry: &HomeEntry) -> bool {
+fn is_data_set_marker(entry: &HomeEntry) -> bool {
     let is_shard = entry.name.ends_with(".tar") || entry.name.ends_with(".tgz");
     let is_media = || gristmill_media::kind::type_by_extension(&entry.name).is_some();
     entry.name == ".nv-meta" || !entry.is_folder && (is_shard || is_media())
@@ -405,7 +405,7 @@ fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
     match place {
         PaneContent::Folder(dir) => {
             let entries = entries::read_folder(dir).map(|mut entries| {
-                if entries.iter().any(is_sign_of_data_set) {
+                if entries.iter().any(is_data_set_marker) {
                     let this = HomeEntry { path: dir.clone(), name: ".".to_owned(), is_folder: true, bytes: 0 };
                     entries.insert(0, this);
                 }

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jsonl_file_says_whether_its_index_fits() {
+    fn jsonl_entry_shows_whether_its_index_is_current() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.jsonl");
         put(&path, b"{}\n{}\n");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_says_why_and_a_folder_of_text_how_much_it_holds() {
+    fn unusable_entry_shows_reason_and_text_folder_its_size() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         put(&at("empty.pbin"), b"");
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_metadataset_shows_its_members_and_other_yaml_is_a_file() {
+    fn metadataset_shows_members_and_other_yaml_is_a_plain_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mix.yaml");
         let head = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n";

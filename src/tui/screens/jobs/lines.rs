@@ -147,7 +147,7 @@ mod tests {
     use gristmill_ops::job::JobStatus;
 
     #[test]
-    fn items_are_named_by_the_phase_and_grouped() {
+    fn jobs_name_their_items_by_phase_with_grouped_numbers() {
         let (theme, glyphs, keymap) = (Theme::new(ColourMode::None), Glyphs::new(true), Keymap::default());
         let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
         let line = |phase| {

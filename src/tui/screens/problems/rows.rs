@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_all_problems_share_is_left_out_of_their_list() {
+    fn common_folder_of_all_problems_is_omitted() {
         let rows = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
         assert_eq!(shared_folder(&rows(&["/d/av/a.mp4: cut", "/d/av/b.mp4: cut"])), "/d/av/".len());
         assert_eq!(shared_folder(&rows(&["/d/av/a.mp4: cut", "/d/b.mp4: see a/b"])), "/d/".len());

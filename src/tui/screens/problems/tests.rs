@@ -61,7 +61,7 @@ fn items(edit: Edit) -> Vec<(String, Option<String>)> {
 }
 
 #[test]
-fn x_excludes_with_the_problem_as_note_and_takes_back_what_is_excluded() {
+fn x_excludes_a_problem_sample_with_a_note_or_includes_it() {
     let mut table = table();
     table.list.select(1);
     assert_eq!(items(table.exclude().unwrap()), [("s_0.tar/a".to_owned(), Some("a is␊broken".to_owned()))]);
@@ -76,7 +76,7 @@ fn x_excludes_with_the_problem_as_note_and_takes_back_what_is_excluded() {
 }
 
 #[test]
-fn all_of_a_kind_are_one_step_each_sample_once_and_what_is_not_listed_is_reported() {
+fn excluding_a_problem_kind_lists_each_sample_once_and_counts_unlisted() {
     let mut table = table();
     table.list.select(2);
     let edit = table.exclude_kind(Vec::new()).unwrap();
@@ -102,7 +102,7 @@ fn all_of_a_kind_are_one_step_each_sample_once_and_what_is_not_listed_is_reporte
 }
 
 #[test]
-fn what_cannot_be_done_says_why() {
+fn disabled_problem_actions_have_reasons() {
     let mut table = table();
     assert!(table.disabled_reason(Action::OpenProblem).unwrap().contains("'0,0'"));
     assert!(table.disabled_reason(Action::ExcludeProblem).unwrap().contains("'0,0'"));
@@ -123,7 +123,7 @@ fn what_cannot_be_done_says_why() {
 }
 
 #[test]
-fn the_worst_come_first_and_the_cursor_moves_like_in_every_list() {
+fn problems_are_sorted_by_severity_and_cursor_moves() {
     let rows = ProblemRows::Reported(ReportedProblems::new(vec![
         Problem::note(ProblemKind::JunkAfterEnd, Subject::shard("a"), "n"),
         Problem::problem(ProblemKind::CutShort, Subject::shard("b"), "p"),
@@ -157,7 +157,7 @@ fn over_browser(list: ProblemList) -> (ProblemScreen, Rc<std::cell::Cell<Option<
 }
 
 #[test]
-fn the_list_of_the_browser_stays_small_for_a_million_problems() {
+fn problem_list_is_limited_to_a_million_rows() {
     let mut list = ProblemList::default();
     for index in 0..=1_000_000 {
         list.add(SampleAt { group: 0, index }, SampleProblem::new(ProblemKind::BadLine, "no object"));
@@ -170,7 +170,7 @@ fn the_list_of_the_browser_stays_small_for_a_million_problems() {
 }
 
 #[test]
-fn enter_leads_to_the_sample_in_the_browser_and_what_has_none_states_it() {
+fn enter_on_problem_opens_its_sample() {
     let mut list = ProblemList::default();
     let known = SampleProblem {
         key: Some("k\u{1b}".into()),

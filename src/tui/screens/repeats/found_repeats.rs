@@ -8,7 +8,7 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
-use gristmill_core::dedup::{ANNOTATE_KEY, FIELD_OF_VARIANT_B, USUAL_MIN_LENGTH};
+use gristmill_core::dedup::{ANNOTATE_KEY, FIELD_OF_VARIANT_B, PROPOSED_MIN_LENGTH};
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{Cancel, DedupPlan, Failure, Outcome};
 use gristmill_data::source::dedup::list;
@@ -57,7 +57,7 @@ impl FoundRepeats {
             is_whole_folder: matches!(target, RepeatsTarget::Folder(_)),
             target,
             plan: plan.clone(),
-            length: plan.min_length.unwrap_or(USUAL_MIN_LENGTH),
+            length: plan.min_length.unwrap_or(PROPOSED_MIN_LENGTH),
             most_text: usize::try_from(most).unwrap_or(usize::MAX),
         };
         let worker =

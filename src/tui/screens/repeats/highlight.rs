@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_surround_marked_text_and_the_kept_copy_wins() {
+    fn overlapping_marks_are_bracketed_and_kept_copy_takes_precedence() {
         let text = "one two three four";
         let marks = [(0..3, Mark::Repeat), (8..13, Mark::Here), (10..18, Mark::Kept)];
         let seen = highlight(text, &marks, 8, true);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_text_the_part_around_the_focus_is_shown() {
+    fn long_text_is_cut_around_the_focus() {
         let text = "ä".repeat(100_000);
         let seen = highlight(&text, &[(120_000..120_010, Mark::Here)], 120_000, false);
         assert!(seen.text.starts_with("(109.2 KiB before)\n"), "{}", &seen.text[..40]);

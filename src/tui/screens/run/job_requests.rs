@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_opened_by_the_beginning_of_their_names() {
+    fn next_command_after_megatron_pack_has_pair_prefix() {
         let mut plan = PackPlan::new(vec!["a.jsonl".into()], "t.json", "s3://b/web");
         plan.megatron = Some(MegatronTarget::default());
         assert_eq!(pack(plan.clone()).next, ["To look at it: gristmill browse s3://b/web_text_document"]);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_packed_for_modalities_is_examined_as_a_file_or_as_a_folder() {
+    fn next_command_after_modalities_pack_names_file_or_folder() {
         let dir = tempfile::tempdir().unwrap();
         let look = |path: &Path| vec![format!("To look at it: gristmill browse {}", path.display())];
         let folder = dir.path().join("tokens");

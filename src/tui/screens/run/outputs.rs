@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_lists_its_files_with_state_and_size() {
+    fn run_shows_output_files_with_state_and_size() {
         let files = vec![
             file("web-tokens/modalities/a\u{1b}[31m.pbin", OutputState::Written, 5 << 20),
             file("web-tokens/nanosets/00000_unshuffled.ds", OutputState::Writing, 3 << 20),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_run_lists_what_it_left() {
+    fn failed_run_shows_kept_and_removed_files() {
         let files = |state, bytes| {
             vec![file("web-tokens/a.pbin", state, bytes), file("web-tokens/b.pbin", OutputState::Waiting, 0)]
         };

@@ -116,7 +116,7 @@ impl RunScreen {
         // A retry resumes this run.
         self.env.options.restart = false;
         if let Some(draft) = &self.order.draft {
-            self.env.jobs.forget_when_done(id, draft.clone());
+            self.env.jobs.delete_draft_when_done(id, draft.clone());
         }
         self.job = Some(id);
         self.run.begin();

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn no_sentence_is_cut_however_narrow_the_window() {
+    fn summary_sentence_wraps_in_narrow_windows() {
         let totals = Figures {
             documents: 12_345_678,
             text_bytes: 9_100 << 30,

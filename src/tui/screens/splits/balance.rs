@@ -18,7 +18,7 @@ const SIZE: (u16, u16) = (80, 20);
 
 /// Opens the dialog with the current ratios of the splits, rounded.
 pub fn dialog(session: SplitSession) -> LookupDialog<Balance> {
-    let ratios = session.editor().map(|editor| ratios_now(&editor)).unwrap_or_default();
+    let ratios = session.editor().map(|editor| approximate_ratios(&editor)).unwrap_or_default();
     LookupDialog::new(session, "balance", &ratios, |editor, typed| {
         parse_ratios(editor, typed).map(|ratios| balance(editor, &ratios))
     })
@@ -50,7 +50,7 @@ impl LookupResult for Balance {
 
 /// Returns the ratios of the splits as whole numbers that approximate them: tenths if possible, otherwise the smallest suitable numbers,
 /// otherwise percentages.
-fn ratios_now(editor: &SplitEditor) -> String {
+fn approximate_ratios(editor: &SplitEditor) -> String {
     /// Maximum difference between a share and its approximation.
     const RATIO_TOLERANCE: f64 = 0.015;
     let shares: Vec<f64> = editor.splits().iter().map(|split| split.share).collect();

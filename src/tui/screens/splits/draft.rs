@@ -77,7 +77,7 @@ mod tests {
     use gristmill_ops::engine::splits::Edit;
 
     #[test]
-    fn changes_are_read_back_as_they_were_kept_until_they_are_forgotten() {
+    fn split_draft_is_saved_loaded_and_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let place = place(folder.path(), Path::new("/data/coco"));
         assert_eq!(load(&place), None);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_draft_is_none() {
+    fn invalid_split_draft_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("x.json");
         for text in ["", "{", "[]", "{\"base\":\"x\",\"edits\":[]}", "{\"base\":\"x\",\"edits\":[{\"fly\":1}]}"] {

@@ -209,7 +209,7 @@ impl LeakScreen {
         if repairs.is_empty() {
             return vec![Effect::Toast(Toast::new(Level::Info, "no sure leak is left that one change would end"))];
         }
-        let edit = combine_edits(format!("end {}", count(repairs.len() as u64, "leak")), all_at_once(&repairs));
+        let edit = combine_edits(format!("end {}", count(repairs.len() as u64, "leak")), combine_repairs(&repairs));
         let effects = self.session.apply(edit);
         self.update();
         effects
@@ -217,7 +217,7 @@ impl LeakScreen {
 }
 
 /// Combines many repairs into few edits: one for all excludes, and one for each split that receives shards.
-fn all_at_once(repairs: &[&LeakRepair]) -> Vec<Edit> {
+fn combine_repairs(repairs: &[&LeakRepair]) -> Vec<Edit> {
     let mut excluded = Vec::new();
     let mut moved: BTreeMap<&Arc<str>, Vec<Arc<str>>> = BTreeMap::new();
     for repair in repairs {

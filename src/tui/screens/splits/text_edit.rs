@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_given_to_editors_that_take_one_and_nothing_goes_through_a_shell() {
+    fn editor_command_has_line_argument_and_needs_no_shell() {
         let argv = |editor: &str, line| program_of(editor, Path::new("/tmp/a b.yaml"), line).argv;
         assert_eq!(argv("vim -n", Some(7)), ["vim", "-n", "+7", "/tmp/a b.yaml"]);
         assert_eq!(argv("/usr/bin/nano", Some(7)), ["/usr/bin/nano", "+7", "/tmp/a b.yaml"]);

@@ -82,7 +82,7 @@ mod tests {
     static HERE: AtomicUsize = AtomicUsize::new(0);
 
     #[test]
-    fn what_takes_too_long_is_given_up_and_counted_until_it_ends() {
+    fn slow_decoders_time_out_and_count_until_they_finish() {
         assert_eq!(within_of(&HERE, Duration::from_secs(60), || 7), Ok(7));
         assert!(within_of(&HERE, Duration::from_secs(60), || panic!("a decoder"))
             .unwrap_err()

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_wanted_once_and_found_when_it_is_ready() {
+    fn picture_is_requested_once_per_box_size() {
         let cell = Some((8, 16));
         let (mut pixels, picture) = (Pixels::new(Graphics::Kitty, cell), picture());
         assert!(pixels.get(&picture, 10, 5).is_none());
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn terminals_without_graphics_want_nothing() {
+    fn terminal_without_graphics_requests_no_pictures() {
         for mut pixels in [Pixels::default(), Pixels::new(Graphics::Kitty, None)] {
             assert!(pixels.get(&picture(), 10, 5).is_none());
             assert!(pixels.take_requests().is_empty());
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn number_of_cached_pictures_is_limited() {
         let mut pixels = Pixels::new(Graphics::Kitty, Some((1, 2)));
         for columns in 1..60 {
             pixels.get(&picture(), columns, 5);

@@ -56,7 +56,7 @@ const META: &str = r#"{"id": 391895000000000000001, "url": "http://images.exampl
 "boxes": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42]}"#;
 
 #[test]
-fn every_kind_of_part_has_its_picture() {
+fn previews_of_all_part_kinds_are_drawn() {
     compare("picture", &mut of("png", &picture()));
     compare("picture_damaged", &mut of("png", &picture()[..90]));
     compare("json", &mut of("json", META.as_bytes()));
@@ -94,7 +94,7 @@ fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
 }
 
 #[test]
-fn a_tree_folds_and_shows_path_and_value_of_the_selected_line() {
+fn tree_preview_folds_and_shows_path_and_value() {
     let mut state = of("json", META.as_bytes());
     let first = shown(&mut state, 60, 20, false);
     assert!(first.contains("boxes: [42 items]"), "{first}");
@@ -124,7 +124,7 @@ fn a_tree_folds_and_shows_path_and_value_of_the_selected_line() {
 }
 
 #[test]
-fn words_are_found_in_every_kind_and_folds_open_for_them() {
+fn search_in_previews_finds_text_and_unfolds_matches() {
     let mut json = of("json", META.as_bytes());
     shown(&mut json, 60, 20, false);
     json.fold_all(true);
@@ -147,7 +147,7 @@ fn words_are_found_in_every_kind_and_folds_open_for_them() {
 }
 
 #[test]
-fn the_next_page_is_asked_for_at_the_end_and_the_one_before_at_the_beginning() {
+fn next_and_previous_pages_are_requested_at_page_ends() {
     let content: Vec<u8> = (0..30_000).flat_map(|i| format!("line {i}\n").into_bytes()).collect();
     let mut state = of("txt", &content);
     shown(&mut state, 40, 10, false);
@@ -179,7 +179,7 @@ fn the_next_page_is_asked_for_at_the_end_and_the_one_before_at_the_beginning() {
 }
 
 #[test]
-fn an_area_of_any_size_is_drawn() {
+fn previews_draw_at_any_size() {
     for (name, content) in
         [("png", picture()), ("json", META.into()), ("txt", META.into()), ("wav", wav(8_000, &[9; 99]))]
     {
@@ -198,7 +198,7 @@ fn an_area_of_any_size_is_drawn() {
 }
 
 #[test]
-fn what_is_searched_for_stays_when_another_part_is_shown() {
+fn search_text_applies_to_the_next_part() {
     let mut state = of("txt", b"a wave");
     shown(&mut state, 20, 5, false);
     assert_eq!(state.find("wave"), 1);

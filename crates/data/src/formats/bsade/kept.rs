@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_between_ranges_come_in_order() {
+    fn kept_lengths_are_written_in_document_order() {
         let mut kept = KeptLengths::default();
         let ranges = |pairs: &[(u64, u64)]| pairs.iter().map(|(a, b)| Range::new(*a, *b)).collect::<Vec<_>>();
         kept.add_document(&ranges(&[(5, 10), (40, 50), (53, 60)]));

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shards_hold_whole_files_and_all_of_them() {
+    fn shards_divide_all_files_into_consecutive_whole_files() {
         let all = |files, shards| (0..shards).map(|shard| shard_files(files, shards, shard)).collect::<Vec<_>>();
         assert_eq!(all(5, 2), [0..2, 2..5]);
         assert_eq!(all(2, 4), [0..0, 0..1, 1..1, 1..2]);

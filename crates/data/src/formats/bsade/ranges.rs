@@ -227,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_make_the_same(text in "[aé漢😀]{0,30}", cuts in proptest::collection::btree_set(0u64..120, 0..12), size in 1usize..9) {
+        fn shortener_gives_same_ranges_for_text_in_pieces(text in "[aé漢😀]{0,30}", cuts in proptest::collection::btree_set(0u64..120, 0..12), size in 1usize..9) {
             let cuts: Vec<u64> = cuts.into_iter().filter(|cut| *cut <= text.len() as u64).collect();
             let pairs: Vec<(u64, u64)> = cuts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
             let all = ranges(&pairs);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_read_as_they_were_written_and_disorder_is_refused() {
+    fn ranges_file_is_read_back_and_unsorted_ranges_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("remove_ranges");
         let some = ranges(&[(1, 5), (5, 6), (10, u64::MAX)]);

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_are_whole_bytes() {
+    fn table_width_is_rounded_up_to_whole_bytes() {
         for (bytes, width) in [(0, 0), (1, 0), (2, 1), (256, 1), (257, 2), (65_536, 2), (65_537, 3), (1 << 32, 4)] {
             assert_eq!(table_width(bytes), width, "{bytes}");
         }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_and_periods_are_sorted() {
+    fn suffix_table_of_periodic_text_is_sorted() {
         for period in [1, 2, 3, 499] {
             let text: Vec<u8> = (0..20_000).map(|at| b'a' + ((at % period) * 7 % 26) as u8).collect();
             assert_eq!(TableCheck::of(&text, &build(&text)), TableCheck::Right, "{period}");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_table_is_reported() {
+    fn wrong_suffix_table_is_reported_with_first_wrong_entry() {
         let text = b"banana";
         let table = build(text);
         assert_eq!(table, [5, 3, 1, 0, 4, 2]);
@@ -252,7 +252,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
-        fn suffixes_come_in_order(text in proptest::collection::vec(prop_oneof![Just(0u8), Just(1), Just(97), Just(255)], 0..80)) {
+        fn suffix_table_matches_naive_sort(text in proptest::collection::vec(prop_oneof![Just(0u8), Just(1), Just(97), Just(255)], 0..80)) {
             let mut slow: Vec<u32> = (0..text.len() as u32).collect();
             slow.sort_by_key(|at| &text[*at as usize..]);
             let ours = build(&text);

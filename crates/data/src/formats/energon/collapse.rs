@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_two_and_more_are_folded_and_others_stay() {
+    fn consecutive_names_are_collapsed_and_other_names_are_unchanged() {
         assert_eq!(folded(&["x7", "x9", "x10"]), ["x7", "x9", "x10"]);
         assert_eq!(
             folded(&["s_00008", "s_00009", "s_00010", "s_00011", "s_00013", "s_00100", "s_00101"]),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_digit_run_may_change_and_always_the_same() {
+    fn collapse_varies_only_one_digit_run_of_a_name() {
         assert_eq!(folded(&["a1b1", "a2b2"]), ["a1b1", "a2b2"]);
         assert_eq!(folded(&["a1b1", "a1b2", "a2b2"]), ["a1b{1..2}", "a2b2"]);
         assert_eq!(folded(&["d2/s0.tar", "d2/s1.tar", "d3/s0.tar"]), ["d2/s{0..1}.tar", "d3/s0.tar"]);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn digit_strings_longer_than_any_integer_are_folded_too() {
+    fn digit_runs_longer_than_any_integer_are_collapsed() {
         let long = |last: &str| format!("{}{last}", "9".repeat(60));
         assert_eq!(collapse(&[long("8"), long("9")]), [format!("{{{}..{}}}", long("8"), long("9"))]);
         assert_eq!(folded(&["s099", "s100"]), ["s{099..100}"]);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_folded_as_the_reference_folds_them() {
+    fn lists_are_collapsed_as_by_the_reference() {
         let path = std::env::var("GRISTMILL_TABLE").unwrap_or("../../tests/golden/python/collapse.jsonl".to_owned());
         for line in std::fs::read_to_string(path).unwrap().lines() {
             let row: (Vec<String>, Vec<String>) = serde_json::from_str(line).unwrap();
@@ -171,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_folded_expands_to_the_same_names_in_the_same_order(
+        fn collapsed_names_expand_to_the_same_names_in_order(
             names in prop::collection::vec("[ab]{0,2}[0-9]{0,3}[/.]?[0-9]{0,2}[a-z]{0,2}", 0..40), sorted: bool
         ) {
             let mut names = names;

@@ -58,7 +58,7 @@ fn a_sample_loader_names_the_generated_file() {
 }
 
 #[test]
-fn a_class_of_ones_own_keeps_its_module() {
+fn own_sample_class_keeps_its_module() {
     let loading = SampleMapping::FieldMap { sample_type: "my.types:Pair".into(), fields: vec![field("a", "08")] };
     let text = DatasetYaml::render(&loading).unwrap();
     assert!(text.contains("__module__: my.types\n  __class__: Pair\n") && text.contains("a: '08'\n"));
@@ -134,7 +134,7 @@ proptest! {
 }
 
 #[test]
-fn a_field_map_of_a_class_of_the_user_is_an_answer_again() {
+fn field_map_of_own_class_converts_back_to_an_answer() {
     let fields = vec![field("a", "txt")];
     let loading = SampleMapping::FieldMap { sample_type: "own.types:MySample".into(), fields };
     let yaml = DatasetYaml::parse(&DatasetYaml::render(&loading).unwrap()).unwrap();

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_join_index_is_refused_with_the_reason() {
+    fn invalid_join_index_is_refused_with_the_reason() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
         for (bytes, why) in [
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_row_that_differs_is_found() {
+    fn first_different_row_of_join_indexes_is_found() {
         let dir = tempfile::tempdir().unwrap();
         let rows: Vec<[Cell; 2]> = (0..20_000).map(|n| [cell(n), cell(n + 1)]).collect();
         let whole = JoinIdx::open(&written(dir.path(), "a", &rows)).unwrap();

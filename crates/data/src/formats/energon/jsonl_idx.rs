@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_suffix_is_replaced() {
+    fn index_path_appends_idx_to_the_jsonl_file_name() {
         for (name, index) in [
             ("a.jsonl", "a.jsonl.idx"),
             ("one.v2.jsonl", "one.v2.jsonl.idx"),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_fits_by_its_last_value() {
+    fn jsonl_index_is_out_of_date_unless_its_last_value_is_the_file_size() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.jsonl");
         let idx = dir.path().join("a.jsonl.idx");
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_changed_after_it_was_indexed_is_recognized_by_its_time() {
+    fn jsonl_file_modified_after_indexing_makes_its_index_out_of_date() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.jsonl");
         put(&path, b"{}\n");

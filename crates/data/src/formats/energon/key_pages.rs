@@ -136,7 +136,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
         #[test]
-        fn keys_and_places_are_those_that_sqlite_reads(
+        fn key_pages_give_the_keys_and_places_that_sqlite_reads(
             rows in rows(),
             page in 9_u32..=16,
             removed in 0..100_usize,
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn other_tables_are_left_to_sqlite() {
+    fn unsupported_table_schemas_are_left_to_sqlite() {
         let dir = tempfile::tempdir().unwrap();
         for (number, sql) in [
             CREATE_SAMPLE_TABLES.replace("TEXT NOT NULL UNIQUE", "TEXT COLLATE NOCASE NOT NULL UNIQUE"),

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_written_compact_in_the_order_of_the_reference() {
+    fn media_json_is_compact_and_has_the_key_order_of_the_reference() {
         assert_eq!(to_json(&image()), r#"{"width":20,"height":10,"format":"JPEG","mode":"I;16"}"#);
         let av = AvFacts {
             video_duration: Some(17.0 / 30.0),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_back() {
+    fn media_facts_are_read_back_from_their_json() {
         let av = AvFacts {
             video_duration: Some(0.48),
             video_num_frames: Some(12),

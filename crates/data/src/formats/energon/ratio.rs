@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_are_divided_as_the_reference_divides_them() {
+    fn ratio_divides_shards_as_the_reference() {
         assert_eq!(counts("8,1,1", 4, true), [3, 0, 1]);
         assert_eq!(counts("8,1,1", 1, true), [0, 0, 1]);
         assert_eq!(counts("0.7,0.2,0.1", 10, true), [7, 2, 1]);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_lost_by_rounding_goes_to_the_last_part_that_wants_any() {
+    fn shard_lost_by_rounding_goes_to_the_last_split_with_a_nonzero_ratio() {
         for text in ["7,2,1", "6,3,1"] {
             let ratio = parse(text).unwrap();
             let fixed = allot(&ratio, 10, false);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_ratio_is_said() {
+    fn invalid_ratio_is_refused_with_the_reason() {
         assert_eq!(parse(" 8 , 1,1 ").unwrap(), [8.0, 1.0, 1.0]);
         for (text, said) in [
             ("8,1", "2 numbers are given"),

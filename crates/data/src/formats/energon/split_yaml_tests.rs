@@ -54,7 +54,7 @@ fn an_unquoted_number_is_no_shard_name_as_for_the_loader() {
 }
 
 #[test]
-fn what_the_loader_would_refuse_is_refused_with_the_line() {
+fn split_yaml_that_the_loader_refuses_is_refused_with_the_reason() {
     for (text, said, line) in [
         ("", "must be a map, here is nothing", None),
         ("split_parts:\n  train:\n", "must be a list, here is nothing", None),
@@ -74,7 +74,7 @@ fn what_the_loader_would_refuse_is_refused_with_the_line() {
 }
 
 #[test]
-fn items_that_cannot_be_expanded_are_named_and_the_rest_is_kept() {
+fn unexpandable_items_are_reported_and_other_items_are_expanded() {
     let splits =
         SplitFile::parse("split_parts:\n  train:\n  - a{0..1}.tar\n  - b{.tar\n  - c{1..9999999}.tar\n").unwrap();
     let (expanded, bad) = splits.expanded();
@@ -84,7 +84,7 @@ fn items_that_cannot_be_expanded_are_named_and_the_rest_is_kept() {
 }
 
 #[test]
-fn the_json_form_is_the_fallback() {
+fn split_json_is_read_if_split_yaml_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join(".nv-meta")).unwrap();
     assert_eq!(SplitFile::read(dir.path()).unwrap(), None);

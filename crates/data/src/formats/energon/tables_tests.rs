@@ -67,7 +67,7 @@ fn index_columns(connection: &Connection, index: &str) -> String {
 }
 
 #[test]
-fn the_schema_is_that_of_the_golden_cases() {
+fn database_schema_matches_golden_schema() {
     let dir = tempfile::tempdir().unwrap();
     let ours = Connection::open(write_database(dir.path(), false)).unwrap();
     let wanted = std::fs::read_to_string(golden("odd_names").join("dump/schema.csv")).unwrap();
@@ -80,7 +80,7 @@ fn the_schema_is_that_of_the_golden_cases() {
 }
 
 #[test]
-fn the_media_tables_hold_a_filter_once() {
+fn media_filter_is_stored_once() {
     let dir = tempfile::tempdir().unwrap();
     let path = write_database(dir.path(), true);
     let ours = Connection::open(&path).unwrap();
@@ -126,7 +126,7 @@ fn golden_tables_are_read_row_for_row() {
 }
 
 #[test]
-fn ranges_are_cut_out() {
+fn samples_and_parts_are_read_by_range() {
     let dir = tempfile::tempdir().unwrap();
     let tables = Tables::open(&write_database(dir.path(), false)).unwrap();
     let keys = |rows: Vec<SampleRecord>| rows.into_iter().map(|s| s.key).collect::<Vec<_>>();
@@ -138,7 +138,7 @@ fn ranges_are_cut_out() {
 }
 
 #[test]
-fn nothing_can_be_written_through_a_connection_for_reading() {
+fn readonly_connection_refuses_every_write() {
     let dir = tempfile::tempdir().unwrap();
     let path = write_database(dir.path(), false);
     let connection = open_readonly(&path).unwrap();
@@ -181,7 +181,7 @@ fn damaged_and_foreign_databases_are_refused_not_fatal() {
 }
 
 #[test]
-fn a_view_that_pretends_to_be_a_table_is_refused() {
+fn view_named_like_a_table_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("v.sqlite");
     let connection = Connection::open(&path).unwrap();

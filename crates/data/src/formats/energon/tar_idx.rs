@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sample_begins_at_zero_whatever_the_file_says() {
+    fn span_of_first_sample_begins_at_zero_if_the_index_says_otherwise() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.tar.idx");
         write_file(&RealFs, &path, &encode(&[512, 2048], 4096), 0o644).unwrap();

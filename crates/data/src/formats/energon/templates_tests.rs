@@ -20,7 +20,7 @@ fn a_guessed_field_map_becomes_working_code() {
 }
 
 #[test]
-fn what_could_not_be_guessed_is_a_line_that_says_what_belongs_there() {
+fn required_field_without_guess_has_a_placeholder_line_in_the_template() {
     let code = sample_loader_py("VQASample", &[], &parts(&["bin"]));
     assert!(code.contains("# str, required: put its value here, for example raw[\"txt\"]\n        \"context\": None,"));
     assert!(code.contains("# List[str], default None\n        # \"answers\": raw[\"json\"][\"list\"],"));
@@ -40,7 +40,7 @@ fn a_part_name_never_becomes_code() {
 }
 
 #[test]
-fn the_cooker_names_its_imports_and_how_it_is_registered() {
+fn cooker_template_has_its_imports_and_registration() {
     let code = cooker_py(&parts(&["jpg", "txt"]));
     for needed in
         ["@stateless", "CaptioningSample(", "basic_sample_keys(raw)", "cookers = [Cooker(cook)]", "has_subflavors"]
@@ -85,7 +85,7 @@ fn every_template_is_valid_python() {
 
 proptest! {
     #[test]
-    fn a_literal_holds_no_character_that_could_end_it(text in any::<String>()) {
+    fn quoted_python_literal_contains_no_unescaped_quote(text in any::<String>()) {
         let quoted = literal(&text);
         prop_assert!(quoted.is_ascii() && !quoted.contains('\n'));
         let inner = &quoted[1..quoted.len() - 1];

@@ -69,7 +69,7 @@ mod tests {
     use gristmill_storage::publish::write_file;
 
     #[test]
-    fn paths_are_relative_by_name_alone() {
+    fn relative_path_is_computed_without_the_file_system() {
         for (base, path, wanted) in [
             ("/a/b", "/a/b/c.jsonl", "c.jsonl"),
             ("/a/b", "/a/x/c.jsonl", "../x/c.jsonl"),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_names_that_cannot_be_are_refused() {
+    fn file_locations_are_read_back_and_unwritable_names_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let text = render([Path::new("a b.jsonl"), Path::new("../é.jsonl"), Path::new("/x/y")]).unwrap();
         assert_eq!(text, "a b.jsonl\n../é.jsonl\n/x/y\n".as_bytes());

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_schema_is_that_of_the_reference() {
+    fn sample_schema_matches_the_reference() {
         let path = Path::new("../../tests/golden/forager/aux_loss_mask/expected/index/sample_schema.json");
         let schema = SampleSchema::read(path).unwrap().unwrap();
         assert_eq!(SampleSchema::new(schema.sample_size, TokenType::U32, &["loss_mask"]), schema);

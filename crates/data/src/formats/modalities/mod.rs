@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_as_many_bytes_as_its_vocabulary_asks_for() {
+    fn token_bytes_follow_the_vocabulary_size() {
         let known = [(1, 4), (2, 1), (256, 1), (257, 2), (65_536, 2), (65_537, 4), (1 << 24, 4), (1 << 33, 4)];
         for (vocabulary, bytes) in known {
             assert_eq!(token_bytes(vocabulary), bytes, "{vocabulary}");

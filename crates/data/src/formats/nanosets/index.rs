@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_found_by_number_and_by_token() {
+    fn document_is_found_by_number_and_by_token_position() {
         let (_dir, index) = opened(&[3, 3, 10]);
         assert_eq!((index.documents(), index.last_end().unwrap()), (3, 10));
         assert_eq!(index.span(0).unwrap(), (0, 3));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_an_index_is_refused() {
+    fn descending_or_misaligned_token_index_is_refused() {
         let (dir, index) = opened(&[9, 4]);
         let failure = index.span(1).unwrap_err();
         assert_eq!((failure.class, failure.subject.byte_offset), (ExitClass::Data, Some(8)));

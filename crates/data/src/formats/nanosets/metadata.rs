@@ -85,7 +85,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn short_numbers_are_those_of_the_format_page() {
+    fn short_numbers_match_the_format_page() {
         for (number, text) in [
             (0, "0.00 T"),
             (1, "1.00 T"),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_do_not_depend_on_the_third_line() {
+    fn third_metadata_line_is_ignored_by_the_reader() {
         for text in ["t|4\n7\nseven", "t|4\n7\n", "t|4\n7", "t|4\r\n7\r\n", "t|4\n 7 \nx\ny"] {
             let read = Metadata::parse(text.as_bytes()).unwrap();
             assert_eq!((read.tokenizer.as_str(), read.token_size, read.tokens), ("t", TokenSize::Four, 7), "{text:?}");

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_read_back_as_they_were_given() {
+    fn token_ids_are_decoded_as_they_were_encoded() {
         let ids = [0, 1, 255, 256, 65_535];
         for size in [TokenSize::Two, TokenSize::Four] {
             let (mut bytes, mut back) = (Vec::new(), Vec::new());
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_shard_are_next_to_each_other() {
+    fn companion_files_append_their_suffix_to_the_ds_path() {
         let ds = Path::new("/d/a.b.ds");
         assert_eq!(index_path(ds), Path::new("/d/a.b.ds.index"));
         assert_eq!(metadata_path(ds), Path::new("/d/a.b.ds.metadata"));

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_writers() {
+    fn ds_file_names_match_those_of_the_reference_writers() {
         assert_eq!(unshuffled(None, 0), "00000_unshuffled.ds");
         assert_eq!(unshuffled(Some("web"), 12), "web_00012_unshuffled.ds");
         let name = |profile, step| shuffled(profile, None, 1, 2, step);

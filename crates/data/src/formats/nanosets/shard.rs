@@ -108,7 +108,7 @@ mod tests {
     use gristmill_storage::{fs::RealFs, publish::write_file};
 
     #[test]
-    fn tokens_are_read_at_positions_in_the_size_that_the_metadata_says() {
+    fn tokens_are_read_by_position_and_a_partial_last_token_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.ds");
         write_file(&RealFs, &path, &[1, 0, 2, 0, 3, 0, 4, 0, 9], 0o644).unwrap();

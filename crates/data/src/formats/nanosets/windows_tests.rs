@@ -44,7 +44,7 @@ fn check(folder: &Path, order: &[String], sequence_length: u64, expected: &Value
 }
 
 #[test]
-fn windows_of_folders_are_those_of_the_reader() {
+fn windows_of_folders_match_those_of_the_reference_reader() {
     let results = std::fs::read_to_string(golden().join("12_read_windows/expected/results.jsonl")).unwrap();
     for line in results.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
@@ -58,7 +58,7 @@ fn windows_of_folders_are_those_of_the_reader() {
 }
 
 #[test]
-fn the_tail_of_a_file_is_in_no_window() {
+fn tokens_after_the_last_whole_window_are_in_no_window() {
     let numbering = Numbering::new([9, 0, 10, 11], 4);
     assert_eq!(numbering.lens, [0, 1, 1, 3, 5]);
     assert_eq!(numbering.find(0), Some((0, 0)));
@@ -71,7 +71,7 @@ fn the_tail_of_a_file_is_in_no_window() {
 
 proptest! {
     #[test]
-    fn hostile_indexes_give_positions_of_the_right_number(
+    fn random_index_gives_the_requested_number_of_positions(
         ends in proptest::collection::vec(any::<u64>().prop_map(|n| n % 40), 0..20),
         first in 0..50_u64,
     ) {

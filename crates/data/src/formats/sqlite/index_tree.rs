@@ -87,7 +87,7 @@ impl IndexTree {
             let mut page = level.current;
             if let Some(mut before) = level.pending {
                 if page.is_empty() {
-                    before.lend_to(&mut page, depth);
+                    before.move_divider_to(&mut page, depth);
                 }
                 self.flush(pages, depth, before)?;
             }
@@ -100,7 +100,7 @@ impl IndexTree {
 
 impl PendingPage {
     /// Makes the divider the first entry of the empty page after it; the last entry of this page becomes the divider.
-    fn lend_to(&mut self, page: &mut PageBuffer, depth: usize) {
+    fn move_divider_to(&mut self, page: &mut PageBuffer, depth: usize) {
         let mut last = self.page.pop();
         if depth == 0 {
             page.push(&std::mem::replace(&mut self.divider, last));

@@ -105,7 +105,7 @@ impl DatabasePages {
         let mut number = root;
         for _ in 0..MAX_DEPTH {
             let page = self.tree_page(number, [TABLE_LEAF, TABLE_INTERIOR])?;
-            let at = page.first_not(|at| Ok(self.or_damaged(page.rowid(at))? < rowid))?;
+            let at = page.find_first_not(|at| Ok(self.or_damaged(page.rowid(at))? < rowid))?;
             if page.is_leaf() {
                 if at == page.cells || self.or_damaged(page.rowid(at))? != rowid {
                     return Ok(None);
@@ -145,7 +145,7 @@ impl DatabasePages {
                 Field::Blob(_) => false,
             })
         };
-        for at in page.first_not(is_before)?..=page.cells {
+        for at in page.find_first_not(is_before)?..=page.cells {
             if !page.is_leaf() {
                 let child = self.or_damaged(page.child(at))?;
                 if !self.entries_below((child, depth + 1), left, from, take)? {
@@ -270,7 +270,7 @@ impl TreePage {
 
     /// Returns the first cell for which `holds` is false, by binary search: it must be true for all cells before that one and false for all
     /// after.
-    fn first_not(&self, mut holds: impl FnMut(usize) -> Outcome<bool>) -> Outcome<usize> {
+    fn find_first_not(&self, mut holds: impl FnMut(usize) -> Outcome<bool>) -> Outcome<usize> {
         let (mut first, mut end) = (0, self.cells);
         while first < end {
             let middle = first + (end - first) / 2;

@@ -52,7 +52,7 @@ fn numbered(count: usize, pad: usize) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn every_count_of_rows_around_page_borders_is_a_sound_database() {
+fn sqlite_accepts_row_counts_around_page_borders() {
     let dir = tempfile::tempdir().unwrap();
     for pad in [0, 300, 900, 985, 986, 987, 988, 989, 1000] {
         for count in (0..40).chain([100, 500]) {
@@ -70,7 +70,7 @@ fn every_count_of_rows_around_page_borders_is_a_sound_database() {
 }
 
 #[test]
-fn trees_of_three_levels_and_rows_over_many_pages_are_sound() {
+fn sqlite_accepts_three_level_trees_and_overflow_pages() {
     let dir = tempfile::tempdir().unwrap();
     for (count, pad) in [(60_000, 0), (4_000, 960), (300, 5_000), (40, 100_000)] {
         let rows = numbered(count, pad);
@@ -80,7 +80,7 @@ fn trees_of_three_levels_and_rows_over_many_pages_are_sound() {
 }
 
 #[test]
-fn sqlite_sees_its_default_settings_and_may_change_the_file() {
+fn sqlite_reads_default_settings_and_can_modify_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = write(dir.path(), &numbered(2_000, 20));
     let db = Connection::open(&path).unwrap();
@@ -137,7 +137,7 @@ fn integers_are_stored_as_sqlite_stores_them() {
 }
 
 #[test]
-fn variable_length_integers_take_the_length_they_are_said_to_take() {
+fn varint_len_is_the_length_of_the_written_varint() {
     for bits in 0..64 {
         for value in [1u64 << bits, (1 << bits) - 1, u64::MAX >> bits] {
             let mut out = Vec::new();

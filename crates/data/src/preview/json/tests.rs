@@ -15,7 +15,7 @@ fn shown(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_document_is_shown_as_it_is_written() {
+fn json_document_is_shown_with_its_original_numbers_and_order() {
     let text = r#"{"id": 12345678901234567890123, "f": 1.50, "tags": ["a", {"b": null}], "e": {}, "l": []}"#;
     let lines = ["id: 12345678901234567890123", "f: 1.50", "tags:", "  0: a", "  1:", "    b: null", "e: {}", "l: []"];
     assert_eq!(shown(text), lines);
@@ -27,7 +27,7 @@ fn a_document_is_shown_as_it_is_written() {
 }
 
 #[test]
-fn a_mistake_is_reported_with_its_place() {
+fn json_syntax_error_is_reported_with_line_and_column() {
     for (text, line, column) in
         [("{\"a\":1,\n \"b\" 2}", 2, 6), ("[1,]", 1, 4), ("[01]", 1, 2), ("{a:1}", 1, 2), ("[1] x", 1, 5), ("[1", 1, 3)]
     {
@@ -41,13 +41,13 @@ fn a_mistake_is_reported_with_its_place() {
 }
 
 #[test]
-fn what_pythons_reader_takes_is_taken() {
+fn json_that_only_python_accepts_is_shown() {
     assert_eq!(shown("[NaN, -Infinity, \"\\ud800\"]"), ["0: NaN", "1: -Infinity", "2: \u{fffd}"]);
     assert_eq!(shown("\u{feff}[1]"), ["0: 1"]);
 }
 
 #[test]
-fn a_million_brackets_are_refused_and_a_thousand_are_not() {
+fn json_nested_a_million_deep_is_refused_and_a_thousand_deep_is_shown() {
     let deep = |n: usize| "[".repeat(n) + &"]".repeat(n);
     assert!(parse(deep(1_000_000).as_bytes(), true).unwrap_err().what.contains("deeper"));
     assert!(parse("[".repeat(1_000_000).as_bytes(), true).is_err());
@@ -58,7 +58,7 @@ fn a_million_brackets_are_refused_and_a_thousand_are_not() {
 }
 
 #[test]
-fn the_beginning_of_a_document_is_shown_as_far_as_it_goes() {
+fn cut_json_document_is_shown_up_to_the_cut() {
     let Document::Tree(tree) = parse(br#"{"a": [1, 2, "thr"#, false).unwrap() else { panic!() };
     assert_eq!(tree.lines.iter().map(tree_line).collect::<Vec<_>>(), ["a:", "  0: 1", "  1: 2", "  2: thr"]);
     assert_eq!(tree.notes, ["only its beginning was read"]);
@@ -66,7 +66,7 @@ fn the_beginning_of_a_document_is_shown_as_far_as_it_goes() {
 }
 
 #[test]
-fn endless_documents_are_cut_and_say_so() {
+fn long_json_documents_and_strings_are_cut_with_the_omitted_count() {
     let text = format!("[{}1]", "1,".repeat(150_000));
     let tree = tree(&text);
     assert_eq!(tree.lines.len(), MAX_TREE_LINES + 1);
@@ -78,7 +78,7 @@ fn endless_documents_are_cut_and_say_so() {
 }
 
 #[test]
-fn names_and_values_are_safe_and_repeated_keys_are_reported() {
+fn json_names_and_values_are_escaped_and_duplicate_keys_are_reported() {
     let tree = tree("{\"\\u001b[31m\": \"\\u202e\", \"k\": 1, \"k\": 2}");
     assert_eq!(tree_line(&tree.lines[0]), "␛[31m: <U+202E>");
     assert_eq!(tree.notes, ["duplicate key 'k': readers use the last value"]);

@@ -228,7 +228,7 @@ impl<'a> RunningText<'a> {
                 let at = from - begin - 1;
                 let limit = usize::try_from((end - from).min(1 << 10)).unwrap_or(1 << 10);
                 let near = self.bytes.read(span.from + at, limit)?;
-                return Ok(from + begin_of_page(&near, span.is_escaped) as u64);
+                return Ok(from + find_page_start(&near, span.is_escaped) as u64);
             }
             begin = end;
         }
@@ -433,7 +433,7 @@ fn path_words(lines: &[TreeLine], at: usize) -> String {
 }
 
 /// Returns the offset in `near` at which a page may begin: after a line or a word, otherwise at an escape or a character.
-fn begin_of_page(near: &[u8], is_escaped: bool) -> usize {
+fn find_page_start(near: &[u8], is_escaped: bool) -> usize {
     let escape = |at: usize, name: u8| is_escaped && near.get(at..at + 2) == Some(&[b'\\', name]);
     // The second surrogate of a pair does not begin a character.
     let is_unit = |at: usize| {

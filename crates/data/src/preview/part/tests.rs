@@ -13,7 +13,7 @@ fn text_of(preview: &PartPreview) -> &str {
 }
 
 #[test]
-fn a_picture_is_shown_with_its_measures() {
+fn picture_title_has_its_size_and_a_cut_picture_is_shown_as_bytes() {
     let mut png = std::io::Cursor::new(Vec::new());
     image::DynamicImage::new_rgb8(40, 30).write_to(&mut png, image::ImageFormat::Png).unwrap();
     let preview = of("png", png.get_ref());
@@ -25,7 +25,7 @@ fn a_picture_is_shown_with_its_measures() {
 }
 
 #[test]
-fn json_is_a_tree_and_damaged_json_is_text_with_the_place() {
+fn json_is_shown_as_tree_and_damaged_json_as_text_with_the_place() {
     let preview = of("meta.json", br#"{"id": 1, "tags": [1, 2]}"#);
     assert_eq!(preview.title, "meta.json {2 keys} 25 B");
     let Drawable::Tree(lines) = &preview.body else { panic!() };
@@ -36,7 +36,7 @@ fn json_is_a_tree_and_damaged_json_is_text_with_the_place() {
 }
 
 #[test]
-fn text_comes_in_pages_that_end_at_lines_and_lose_nothing() {
+fn text_pages_end_at_line_breaks_and_lose_nothing() {
     let whole: Vec<u8> = (0..20_000).flat_map(|i| format!("line {i} äöü\n").into_bytes()).collect();
     let (mut from, mut pages, mut all) = (0, 0, String::new());
     loop {
@@ -58,7 +58,7 @@ fn text_comes_in_pages_that_end_at_lines_and_lose_nothing() {
 }
 
 #[test]
-fn unknown_content_is_text_when_it_reads_as_text_and_bytes_otherwise() {
+fn unknown_content_is_shown_as_text_if_it_is_text_and_as_bytes_otherwise() {
     assert_eq!(text_of(&of("yaml", b"a: 1\nb: 2\n")), "a: 1\nb: 2");
     let binary = of("bin", &[0, 1, 2, 0xff]);
     let Drawable::Hex(view) = &binary.body else { panic!() };
@@ -68,14 +68,14 @@ fn unknown_content_is_text_when_it_reads_as_text_and_bytes_otherwise() {
 }
 
 #[test]
-fn escapes_and_bidi_become_visible_everywhere() {
+fn control_and_bidi_characters_are_visible_in_title_and_text() {
     let preview = of("\u{1b}[2J.txt", "a\x1b]0;x\x07\u{202e}b".as_bytes());
     assert_eq!(text_of(&preview), "a␛]0;x␇<U+202E>b");
     assert!(preview.title.starts_with("␛[2J.txt "));
 }
 
 #[test]
-fn a_part_that_cannot_be_read_says_why() {
+fn unreadable_part_is_shown_with_the_reason() {
     struct UnreadableBytes;
     impl PartBytes for UnreadableBytes {
         fn len(&self) -> u64 {
@@ -120,7 +120,7 @@ fn videos_in_av1_show_their_first_frame_in_the_colours_of_the_reference() {
 }
 
 #[test]
-fn a_video_whose_first_frame_is_damaged_or_enormous_states_it() {
+fn video_with_damaged_or_too_large_first_frame_is_shown_with_a_note() {
     let path = format!("{}/../../tests/golden/media/av1/422_12.mp4", env!("CARGO_MANIFEST_DIR"));
     let good = std::fs::read(path).unwrap();
     let first = memchr::memmem::find(&good, b"mdat").unwrap() + 4;

@@ -1,7 +1,7 @@
 //! AV1: the picture of an AVIF file, or a frame of a video. The planes are scaled down before the conversion to colours, so that a large
 //! picture needs hardly more memory than its decoder.
 
-use super::{kept_size, Picture, PictureError, MAX_DECODED_BYTES, MAX_PIXELS};
+use super::{scaled_size, Picture, PictureError, MAX_DECODED_BYTES, MAX_PIXELS};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, ImageFacts};
 use gristmill_media::av::codec::VideoCodec;
@@ -179,7 +179,7 @@ impl Range {
 }
 
 fn small(frame: &Frame, alpha: Option<&Frame>) -> RgbaImage {
-    let (width, height) = kept_size(frame.width(), frame.height());
+    let (width, height) = scaled_size(frame.width(), frame.height());
     let size = (width as usize, height as usize);
     let luma = Plane::of(frame, Component::Y, size);
     let colours = (frame.pixel_layout() != PixelLayout::I400)

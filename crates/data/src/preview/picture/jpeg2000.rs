@@ -1,6 +1,6 @@
 //! JPEG 2000, decoded only at the resolution that is shown.
 
-use super::{kept_size, Picture, PictureError, MAX_DECODED_BYTES};
+use super::{scaled_size, Picture, PictureError, MAX_DECODED_BYTES};
 use gristmill_core::text::display_safe;
 use gristmill_core::ImageFacts;
 use hayro_jpeg2000::{ColorSpace, DecodeSettings, Image};
@@ -19,7 +19,7 @@ pub(super) fn decode(bytes: &[u8], facts: &ImageFacts) -> Result<Picture, Pictur
     let damaged = |error: hayro_jpeg2000::error::DecodeError| {
         PictureError::Damaged(display_safe(&error.to_string()).into_owned())
     };
-    let (width, height) = kept_size(facts.width, facts.height);
+    let (width, height) = scaled_size(facts.width, facts.height);
     let settings = DecodeSettings { target_resolution: Some((width, height)), ..DecodeSettings::default() };
     let image = Image::new(bytes, &settings).map_err(damaged)?;
     let size = (image.width(), image.height());

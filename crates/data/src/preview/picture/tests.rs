@@ -7,19 +7,19 @@ fn png(width: u32, height: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_picture_keeps_its_true_size_and_a_small_version() {
+fn large_picture_keeps_its_size_in_facts_and_is_scaled_down() {
     let picture = decode(&png(1300, 650)).unwrap();
     assert_eq!(picture.facts(), "1300×650 PNG RGB");
     assert_eq!(picture.small().dimensions(), (640, 320));
 }
 
 #[test]
-fn a_small_picture_is_kept_as_it_is() {
+fn small_picture_is_not_scaled() {
     assert_eq!(decode(&png(3, 2)).unwrap().small().dimensions(), (3, 2));
 }
 
 #[test]
-fn what_is_no_picture_is_said_to_be_none() {
+fn bytes_without_picture_have_unknown_format() {
     for bytes in [&b""[..], b"plain text", b"<svg xmlns='http://www.w3.org/2000/svg'/>"] {
         assert_eq!(decode(bytes), Err(PictureError::UnknownFormat));
     }
@@ -97,7 +97,7 @@ fn avif_and_jpeg_2000_have_the_colours_that_pillow_shows() {
 }
 
 #[test]
-fn damaged_avif_and_jpeg_2000_are_damaged_and_cut_ones_do_no_harm() {
+fn damaged_avif_is_reported_and_cut_avif_and_jpeg_2000_do_not_panic() {
     for name in ["images/avif_alpha.avif", "images/avif_codes.avif"] {
         assert!(matches!(decode(&golden(name)), Err(PictureError::Damaged(_))), "{name}");
     }

@@ -192,7 +192,7 @@ pub(in super::super) mod tests {
     }
 
     #[test]
-    fn values_of_every_type_and_order_are_read() {
+    fn npy_values_of_every_type_and_byte_order_are_read() {
         let floats: Vec<u8> = [1.5_f32, -2.0, f32::NAN, 0.25].iter().flat_map(|f| f.to_le_bytes()).collect();
         let view = of("'<f4'", "(2, 2)", &floats);
         assert_eq!(view.describe(), "float32 (2, 2)");
@@ -210,14 +210,14 @@ pub(in super::super) mod tests {
     }
 
     #[test]
-    fn objects_are_never_read() {
+    fn npy_object_arrays_are_never_read() {
         let view = of("'|O'", "(3,)", b"\x80\x04cos\nsystem\n");
         assert!(view.values.is_empty() && view.note.unwrap().contains("never read"));
         assert!(of("[('a', '<f4'), ('b', 'O')]", "(3,)", b"").note.unwrap().contains("never read"));
     }
 
     #[test]
-    fn shapes_that_are_wrong_cost_nothing() {
+    fn wrong_npy_shapes_need_little_memory() {
         for shape in ["(18446744073709551615, 18446744073709551615)", "(1000000000000,)", "(0,)", "()"] {
             let view = of("'<f8'", shape, &[0; 16]);
             assert!(view.values.len() <= 2, "{shape}");
@@ -233,7 +233,7 @@ pub(in super::super) mod tests {
     }
 
     #[test]
-    fn lines_show_what_it_is_its_spread_and_its_rows() {
+    fn npy_lines_show_type_spread_and_rows() {
         let values: Vec<u8> = (0..12_u8).collect();
         let lines = of("'|u1'", "(3, 4)", &values).lines(40, true);
         assert_eq!(lines[0], "uint8 (3, 4)");
@@ -242,7 +242,7 @@ pub(in super::super) mod tests {
     }
 
     #[test]
-    fn numbers_are_written_with_significant_digits_only() {
+    fn npy_numbers_have_significant_digits_only() {
         for (number, text) in [
             (0.0, "0"),
             (1.0, "1"),

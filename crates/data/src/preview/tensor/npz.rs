@@ -215,7 +215,7 @@ pub(in super::super) mod tests {
     }
 
     #[test]
-    fn packed_and_plain_arrays_are_read() {
+    fn compressed_and_stored_npz_arrays_are_read() {
         let array = file("'|u1'", "(3,)", &[1, 2, 3]);
         let bytes = archive(&[("a.npy", &array, false), ("b\u{1b}.npy", &array, true), ("x.txt", b"no array", true)]);
         let (views, notes) = views(&bytes).unwrap().unwrap();
@@ -225,7 +225,7 @@ pub(in super::super) mod tests {
     }
 
     #[test]
-    fn a_bomb_is_unpacked_only_as_far_as_it_is_shown() {
+    fn npz_bomb_is_decompressed_only_up_to_the_limit() {
         let mut array = file("'|u1'", "(100000000,)", &[]);
         array.resize(100_000_000, 0);
         let bytes = archive(&[("bomb.npy", &array, true), ("again.npy", &array[..200], false)]);
@@ -236,7 +236,7 @@ pub(in super::super) mod tests {
     }
 
     #[test]
-    fn what_is_no_archive_is_reported() {
+    fn invalid_npz_archive_is_refused_and_cut_ones_do_not_panic() {
         for bytes in [Vec::new(), b"PK\x05\x06".to_vec(), vec![0; 100], b"PK\x05\x06".repeat(20_000)] {
             assert!(views(&bytes).unwrap().is_err());
         }

@@ -49,7 +49,7 @@ impl<'a> JsonExtensions<'a> {
 }
 
 impl Visit for JsonExtensions<'_> {
-    const WANTS_ODDITIES: bool = true;
+    const REPORTS_ODDITIES: bool = true;
     const MAX_NESTING: usize = MAX_JSON_DEPTH;
     const TOO_DEEP: &'static str = "it is nested deeper than 1,000 levels";
     const IS_LINE: bool = false;

@@ -39,7 +39,7 @@ fn each_suffix_is_decoded_as_the_trainer_does() {
 }
 
 #[test]
-fn a_picture_is_known_by_its_content_not_by_its_name() {
+fn picture_format_is_detected_from_content_not_from_name() {
     let expected = Value::Image { format: "png".into(), width: 7, height: 5 };
     assert_eq!(decode_part("jpg", &png(7, 5)), Ok(expected));
     assert!(decode_part("jpg", b"not a picture").unwrap_err().contains("not a picture"));
@@ -48,7 +48,7 @@ fn a_picture_is_known_by_its_content_not_by_its_name() {
 }
 
 #[test]
-fn errors_say_where_the_bytes_go_wrong() {
+fn decoding_errors_state_the_position() {
     assert_eq!(decode_part("txt", b"ab\xff").unwrap_err(), "it is not UTF-8 at byte 2");
     assert_eq!(decode_part("cls", b"cat").unwrap_err(), "'cat' is not a whole number");
     let message = decode_part("json", b"{\"a\": }").unwrap_err();
@@ -67,7 +67,7 @@ fn json_nested_a_thousand_deep_is_read_and_deeper_is_refused() {
 }
 
 #[test]
-fn json_that_only_python_takes_is_taken() {
+fn json_that_only_python_accepts_is_decoded() {
     let read = |text: &str| decode_part("json", text.as_bytes());
     let expected = serde_json::json!({"a": null, "b": [null, "NaN", -1]});
     assert_eq!(read(r#"{"a": NaN, "b": [-Infinity, "NaN", -1]}"#), Ok(Value::Json(expected)));
@@ -107,7 +107,7 @@ fn a_zip_bomb_is_refused() {
 }
 
 #[test]
-fn steps_lead_into_maps_and_lists_and_negative_indices_count_from_the_end() {
+fn field_map_steps_index_maps_and_lists_and_negative_indices_count_from_the_end() {
     let s = sample(&[("detail.json", br#"{"caption": {"long": "L"}, "n": [1, 2.5, "z"], "0": true}"#), ("txt", b"T")]);
     assert_eq!(run("detail.json[caption][long],txt", &s), Ok(Value::Text("L".into())));
     assert_eq!(run("detail.json[n][0]", &s), Ok(Value::Int(1)));
@@ -118,7 +118,7 @@ fn steps_lead_into_maps_and_lists_and_negative_indices_count_from_the_end() {
 }
 
 #[test]
-fn the_last_options_failure_is_the_samples_error() {
+fn failure_of_the_last_alternative_is_reported_for_the_sample() {
     let s = sample(&[("json", br#"{"a": [1]}"#), ("txt", b"T")]);
     assert_eq!(run("txt[x]", &s).unwrap_err(), "txt has no [x]: it is text, not a list or map");
     assert_eq!(run("txt[x],json[a][1]", &s).unwrap_err(), "json[a] has no [1]: the list has 1 item");
@@ -130,7 +130,7 @@ fn the_last_options_failure_is_the_samples_error() {
 
 /// The expected values are results of the reference's field access on these expressions.
 #[test]
-fn unusual_expressions_find_what_the_reference_finds() {
+fn unusual_field_expressions_give_the_values_of_the_reference() {
     let s = sample(&[("json", br#"[["p", "q"], {"a": 1}]"#), ("txt", b"T"), ("b.json", br#"{"a": 3, "-1": "m"}"#)]);
     let text = |t: &str| Ok(Value::Text(t.into()));
     assert_eq!(run("txt,", &s), text("T"));
@@ -146,7 +146,7 @@ fn unusual_expressions_find_what_the_reference_finds() {
 }
 
 #[test]
-fn a_part_that_cannot_be_decoded_fails_the_sample_whatever_the_other_options_say() {
+fn undecodable_part_fails_the_sample_although_another_alternative_succeeds() {
     let s = sample(&[("json", b"{"), ("txt", b"T")]);
     assert!(run("txt,json[a]", &s).unwrap_err().starts_with("'json' cannot be decoded"));
     assert_eq!(run("txt", &s), Ok(Value::Text("T".into())));

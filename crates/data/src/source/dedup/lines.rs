@@ -75,7 +75,7 @@ mod tests {
     use gristmill_storage::read::open_read;
 
     #[test]
-    fn beginnings_of_lines_are_found_from_every_byte() {
+    fn line_starts_are_found_from_every_byte_offset() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
         let long = "y".repeat(2 * READ_BYTES as usize);

@@ -2,7 +2,7 @@
 
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_pycompat::json_fields::Field;
-use gristmill_pycompat::json_text::{has_half_part, unescape_part};
+use gristmill_pycompat::json_text::{has_unpaired_surrogate_part, unescape_part};
 use gristmill_storage::read::ReadFile;
 use std::sync::Arc;
 
@@ -149,7 +149,7 @@ impl LongLine {
             return Ok(false);
         }
         self.each_chunk(field.from + 1, field.to.saturating_sub(1), |chunk, is_last| {
-            let (taken, found) = has_half_part(chunk, is_last);
+            let (taken, found) = has_unpaired_surrogate_part(chunk, is_last);
             is_found |= found;
             Ok(if found { chunk.len() } else { taken })
         })?;

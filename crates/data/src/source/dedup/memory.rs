@@ -90,7 +90,7 @@ mod tests {
     use std::io::Write as _;
 
     #[test]
-    fn windows_of_xz_and_lzma_are_those_of_the_presets() {
+    fn xz_and_lzma_window_sizes_match_their_presets() {
         for (preset, window) in [(0, 256 << 10), (3, 4 << 20), (6, 8 << 20), (9, 64 << 20)] {
             let options = liblzma::stream::LzmaOptions::new_preset(preset).unwrap();
             let streams = [
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_those_given_to_the_encoder() {
+    fn zstd_window_size_matches_that_of_the_encoder() {
         for log in [10, 17, 21, 27] {
             let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
             encoder.window_log(log).unwrap();

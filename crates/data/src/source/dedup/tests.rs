@@ -76,7 +76,7 @@ fn kinds(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn lines_are_distinguished() {
+fn document_lines_are_classified_with_the_reason() {
     let lines: &[(&[u8], &str)] = &[
         (br#"{"text":"a\u00e9\n\"b"}"#, "=aé\n\"b"),
         (b"{\"text\": \"crlf\"}\r", "=crlf"),
@@ -117,7 +117,7 @@ fn lines_are_distinguished() {
 }
 
 #[test]
-fn another_key_may_hold_the_text() {
+fn text_is_read_from_another_key() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
     put(&path, "{\"text\": 1, \"\\u00e9\": \"x\"}\n{\"é\": \"y\"}\n".as_bytes());
@@ -135,7 +135,7 @@ fn another_key_may_hold_the_text() {
 }
 
 #[test]
-fn many_members_and_frames_are_read_and_lines_go_over_their_ends() {
+fn lines_are_read_across_gzip_members_and_zstd_frames() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
     let whole = b"{\"text\": \"one\"}\n{\"text\": \"two\"}\n{\"text\": \"three\"}";
@@ -158,7 +158,7 @@ fn many_members_and_frames_are_read_and_lines_go_over_their_ends() {
 }
 
 #[test]
-fn a_cut_stream_gives_what_came_before_and_states_it() {
+fn cut_stream_gives_the_lines_before_the_cut_and_reports_damage() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
     let lines: String = (0..2000).map(|number| format!("{{\"text\": \"{number} {}\"}}\n", number * 7919)).collect();
@@ -176,7 +176,7 @@ fn a_cut_stream_gives_what_came_before_and_states_it() {
 }
 
 #[test]
-fn very_well_packed_text_is_believed() {
+fn text_compressed_by_a_high_ratio_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
@@ -199,7 +199,7 @@ fn very_well_packed_text_is_believed() {
 }
 
 #[test]
-fn a_file_that_changes_is_noticed() {
+fn file_that_changes_during_reading_is_detected() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
     put(&path, b"{\"text\": \"a\"}\n");
@@ -284,7 +284,7 @@ fn files_are_listed_in_the_global_order() {
 }
 
 #[test]
-fn a_line_with_more_than_is_read_is_passed_on() {
+fn line_with_too_long_keys_or_too_many_fields_is_skipped() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
     let keys = format!("{{\"{}\": 1, \"text\": \"a\"}}", "k".repeat(MAX_KEY_BYTES + 1));

@@ -20,7 +20,7 @@ fn kinds(found: &Discovery) -> Vec<ProblemKind> {
 }
 
 #[test]
-fn a_path_names_one_shard_or_a_range_of_them() {
+fn path_names_one_shard_or_a_brace_range_of_shards() {
     let dir = tempfile::tempdir().unwrap();
     for name in [
         "s/0/a.tar",
@@ -117,7 +117,7 @@ fn hidden_names_and_other_suffixes_are_never_shards() {
 }
 
 #[test]
-fn what_is_named_like_a_shard_but_is_no_file_is_a_problem_and_not_opened() {
+fn folders_links_and_devices_named_like_shards_are_problems() {
     let dir = tempfile::tempdir().unwrap();
     put(dir.path(), "folder.tar/inner.tar");
     symlink("nowhere", dir.path().join("dangling.tar")).unwrap();
@@ -136,7 +136,7 @@ fn what_is_named_like_a_shard_but_is_no_file_is_a_problem_and_not_opened() {
 }
 
 #[test]
-fn links_are_followed_under_their_own_name_and_loops_end() {
+fn links_to_shards_keep_their_own_names_and_link_loops_end() {
     let dir = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
     let real = put(elsewhere.path(), "deep/r.tar");
@@ -164,7 +164,7 @@ fn unusual_names_are_kept_and_names_that_are_not_utf8_left_out() {
 }
 
 #[test]
-fn a_compressed_shard_next_to_its_plain_namesake_is_found_too() {
+fn compressed_shard_and_plain_shard_of_one_name_are_both_found() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["x.tar", "x.tgz", "sub/x.tgz", "y.v2.tgz", "y.tar"] {
         put(dir.path(), name);

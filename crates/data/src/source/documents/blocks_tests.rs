@@ -114,7 +114,7 @@ fn expected_lines(text: &[u8]) -> ReadLines {
 }
 
 #[test]
-fn every_packing_is_recognised_and_read_to_its_end() {
+fn every_compression_is_recognized_and_read_to_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let text: Vec<u8> = (0..5000).flat_map(|n| format!("{{\"n\": {n}}}\n").into_bytes()).collect();
     let (one, two) = text.split_at(30_000);
@@ -143,7 +143,7 @@ fn every_packing_is_recognised_and_read_to_its_end() {
 }
 
 #[test]
-fn of_a_cut_or_damaged_stream_the_whole_lines_before_it_come_and_then_the_place() {
+fn cut_or_damaged_stream_gives_whole_lines_and_the_place_of_the_damage() {
     let folder = tempfile::tempdir().unwrap();
     // The text is hardly compressible, so that most of it is after the cut.
     let line = |n: u64| format!("{{\"n\": {}}}\n", xxhash_rust::xxh3::xxh3_64(&n.to_le_bytes())).into_bytes();
@@ -178,7 +178,7 @@ fn of_a_cut_or_damaged_stream_the_whole_lines_before_it_come_and_then_the_place(
 }
 
 #[test]
-fn a_bomb_is_stopped() {
+fn compression_bomb_is_refused_with_its_ratio() {
     let folder = tempfile::tempdir().unwrap();
     let packed = zstd_of(&vec![b'\n'; 100 << 20]);
     let file = file(folder.path(), "bomb.zst", &packed);
@@ -194,7 +194,7 @@ fn a_bomb_is_stopped() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_measured_and_its_neighbours_are_read() {
+fn too_long_line_is_reported_with_its_length_and_other_lines_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let long = MAX_LINE_BYTES + 100;
     let mut text = b"first\n".to_vec();
@@ -237,7 +237,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn blocks_of_any_size_hold_the_same_lines(text in "[a\n]{0,300}", size in 1usize..80, unit in 1u64..80) {
+    fn lines_do_not_depend_on_block_and_unit_sizes(text in "[a\n]{0,300}", size in 1usize..80, unit in 1u64..80) {
         let folder = tempfile::tempdir().unwrap();
         let file = file(folder.path(), "a.jsonl", text.as_bytes());
         let (seen, damage) = read(&file, size, Position::default());
@@ -262,7 +262,7 @@ proptest! {
 }
 
 #[test]
-fn how_small_text_is_packed_is_recognized_by_its_beginning() {
+fn compression_ratio_is_estimated_from_the_beginning_of_a_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut state = 7_u64;
     let mut letter = || {

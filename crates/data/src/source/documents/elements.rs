@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_an_array_is_found() {
+    fn damage_of_a_json_array_is_found() {
         for text in ["[", "[{}", "[{}]]"] {
             assert!(lines(text).1.damage(0).is_some(), "{text}");
         }

@@ -1,7 +1,7 @@
 //! Extraction of the text of a line in one pass over the line.
 
 use super::jq::Program;
-use super::verdict::{Quirks, HALF_IN_TEXT, NO_TEXT, NULL_TEXT};
+use super::verdict::{Quirks, NO_TEXT, NULL_TEXT, SURROGATE_MESSAGE};
 use gristmill_core::pack::TextField;
 use gristmill_core::Outcome;
 use gristmill_pycompat::json_text::{halves, unescape};
@@ -315,7 +315,7 @@ impl<'a> Finder<'a> {
 }
 
 impl Visit for Finder<'_> {
-    const WANTS_ODDITIES: bool = true;
+    const REPORTS_ODDITIES: bool = true;
     const MAX_NESTING: usize = MAX_NESTING;
 
     #[inline(always)]
@@ -439,7 +439,7 @@ pub fn texts_at(line: &[u8], key: &str, takes_lists: bool) -> Result<Vec<String>
     let (all, kind, span) = find(line, &[key.to_owned()]).ok_or(NO_TEXT)?;
     let mut own = String::new();
     match resolve(PathResult::Value(kind, span), all, &mut own) {
-        TextLocation::Line(Text::Is(_)) | TextLocation::Own(..) if span.has_half => Err(HALF_IN_TEXT),
+        TextLocation::Line(Text::Is(_)) | TextLocation::Own(..) if span.has_half => Err(SURROGATE_MESSAGE),
         TextLocation::Line(Text::Is(text)) => Ok(vec![text.to_owned()]),
         TextLocation::Own(..) => Ok(vec![own]),
         TextLocation::Line(_) if takes_lists && matches!(kind, Kind::Array | Kind::EmptyArray) => {

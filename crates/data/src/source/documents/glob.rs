@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_fit_as_the_format_page_says() {
+    fn glob_patterns_match_as_the_format_page_specifies() {
         let fits = |pattern: &str, path: &str| Glob::new(pattern).unwrap().matches(path);
         for (pattern, path, wanted) in [
             (".jsonl", "a.jsonl", true),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_cannot_be_meant_are_refused() {
+    fn invalid_glob_patterns_are_refused() {
         for pattern in ["a**b", "../x", "*/../x", "", &"a/".repeat(100)] {
             // An empty pattern becomes `*`.
             assert_eq!(Glob::new(pattern).is_ok(), pattern.is_empty(), "{pattern}");
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_many_stars_takes_no_time() {
+    fn glob_pattern_of_many_stars_is_matched_quickly() {
         assert!(!Glob::new(&format!("{}b", "*a".repeat(200))).unwrap().matches(&"a".repeat(4000)));
     }
 }

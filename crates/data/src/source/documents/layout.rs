@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_lines_whatever_is_wrong_with_some_of_them() {
+    fn json_lines_are_recognized_although_some_lines_are_invalid() {
         for text in [
             "{\"a\": 1}\n{\"a\": 2}\n",
             "{\"a\": 1}",

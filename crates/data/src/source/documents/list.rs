@@ -174,7 +174,7 @@ pub fn list(
     if !selection.reads_tables {
         refuse_tables(&listing.files)?;
     }
-    none_twice(&listing.files, &ends)?;
+    check_no_duplicates(&listing.files, &ends)?;
     if listing.is_without_data() {
         let subject = inputs.first().map_or_else(Subject::default, Subject::path);
         let (why, hint) = match listing.problems.iter().find(|problem| problem.hint.as_deref() == Some(CHOOSE)) {
@@ -285,7 +285,7 @@ fn report_archives(listing: &mut Listing) -> Outcome<()> {
 
 /// Refuses a file that belongs to two inputs, because its documents would be duplicated without a report. `ends` has, for each input, the
 /// index after its last file.
-fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
+fn check_no_duplicates(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
     if ends.len() < 2 {
         return Ok(());
     }

@@ -21,7 +21,7 @@ fn names(root: &Path, glob: Option<&str>, rules: &'static InputRules) -> Vec<Str
 }
 
 #[test]
-fn each_program_sees_its_own_files() {
+fn each_reference_program_reads_its_own_set_of_files() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     for name in [
@@ -55,7 +55,7 @@ fn each_program_sees_its_own_files() {
 }
 
 #[test]
-fn files_given_by_name_keep_their_order_and_need_no_ending() {
+fn explicitly_given_files_keep_their_order_and_need_no_suffix() {
     let folder = tempfile::tempdir().unwrap();
     let inputs = [put(folder.path(), "x10.txt"), put(folder.path(), "x9")];
     let listing = list(&inputs, Selection::default(), &InputRules::PLAIN_JSON_LINES, &Cancel::default()).unwrap();
@@ -64,7 +64,7 @@ fn files_given_by_name_keep_their_order_and_need_no_ending() {
 }
 
 #[test]
-fn what_packing_wrote_is_no_text_for_a_program_that_reads_every_file() {
+fn output_files_of_packing_are_not_read_as_text() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     let ours =
@@ -86,7 +86,7 @@ fn what_packing_wrote_is_no_text_for_a_program_that_reads_every_file() {
 }
 
 #[test]
-fn a_file_that_two_inputs_hold_is_refused_and_one_reached_twice_by_one_is_not() {
+fn file_in_two_inputs_is_refused_and_file_found_twice_in_one_input_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     let (a, b) = (put(root, "s/a.jsonl"), put(root, "b.jsonl"));
@@ -103,7 +103,7 @@ fn a_file_that_two_inputs_hold_is_refused_and_one_reached_twice_by_one_is_not() 
 }
 
 #[test]
-fn a_file_of_paths_decides_the_order_and_has_to_be_right() {
+fn paths_file_sets_the_order_and_its_mistakes_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     for name in ["a", "sub/b", "c"] {
@@ -122,7 +122,7 @@ fn a_file_of_paths_decides_the_order_and_has_to_be_right() {
 }
 
 #[test]
-fn what_fits_nothing_is_a_usage_error_and_what_is_not_there_one_of_the_environment() {
+fn unmatched_pattern_is_a_usage_error_and_missing_path_an_environment_error() {
     let folder = tempfile::tempdir().unwrap();
     let list = |path: &Path, glob: Option<&str>| {
         list(
@@ -146,7 +146,7 @@ fn what_fits_nothing_is_a_usage_error_and_what_is_not_there_one_of_the_environme
 }
 
 #[test]
-fn folders_that_links_lead_to_are_entered_and_circles_are_not() {
+fn linked_folders_are_walked_and_link_loops_are_not() {
     let folder = tempfile::tempdir().unwrap();
     let (root, other) = (folder.path().join("root"), folder.path().join("other"));
     put(&root, "a.jsonl");
@@ -163,7 +163,7 @@ fn folders_that_links_lead_to_are_entered_and_circles_are_not() {
 }
 
 #[test]
-fn data_files_are_read_whatever_else_the_repository_has() {
+fn data_files_of_a_hub_repository_are_chosen_without_other_files() {
     let names = [".gitattributes", "README.md", "data/a.parquet", "data/b.jsonl.gz", "data/.c.jsonl", "x.py", "p.png"];
     let files = names.map(|name| (name.to_owned(), 1)).to_vec();
     let snapshot = HubSnapshot { files, ..HubSnapshot::default() };

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_after_a_member_mean_nothing_and_anything_else_is_damage() {
+    fn zeros_between_gzip_members_are_ignored_and_other_bytes_are_damage() {
         let (one, two, zeros) = (member(b"one\n"), member(b"two\n"), [0; 700]);
         let whole: [(Vec<u8>, &[u8]); 7] = [
             (Vec::new(), b""),

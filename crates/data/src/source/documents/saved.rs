@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn files_come_in_the_order_of_the_state() {
+    fn saved_data_set_files_are_in_the_order_of_state_json() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         assert_eq!(splits(root).unwrap(), None);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn each_split_has_a_folder() {
+    fn each_split_of_a_saved_data_set_has_its_folder() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         put(root, SPLITS, r#"{"splits": ["train", "my-test"]}"#);

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hidden_marked_and_unfinished_names_are_set_aside() {
+    fn hidden_underscore_and_unfinished_names_are_ignored() {
         for name in [".a.jsonl", "_SUCCESS", "x/_temporary/0/a.jsonl", ".d/a", "a.jsonl.tmp", "a.jsonl.TMP", "a.jsonl~"]
         {
             assert!(is_set_aside(name), "{name}");
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_names_copies_of_data_first_and_no_more_than_a_few() {
+    fn note_on_ignored_files_names_unfinished_data_files_first() {
         let mut aside = IgnoredFiles::default();
         (0..200).for_each(|number| aside.add(&format!(".a{number:03}.crc")));
         aside.add("z.jsonl.tmp");

@@ -36,7 +36,7 @@ fn golden() -> Vec<Case> {
 }
 
 #[test]
-fn the_verdict_is_pythons_for_every_golden_line() {
+fn json_verdict_matches_python_for_every_golden_line() {
     let cases = golden();
     assert!(cases.len() > 4000);
     for case in &cases {
@@ -60,7 +60,7 @@ fn the_verdict_is_pythons_for_every_golden_line() {
 }
 
 #[test]
-fn each_peer_takes_and_refuses_what_its_reader_does() {
+fn each_reference_reader_accepts_and_refuses_the_golden_lines() {
     let mut extractor = Extractor::new(&TextField::default()).unwrap();
     for case in golden() {
         let shown = case.line.escape_ascii().to_string();
@@ -100,7 +100,7 @@ fn text_of(program: TextField, line: &str) -> String {
 }
 
 #[test]
-fn a_text_is_found_at_a_path_of_keys() {
+fn text_is_found_by_a_path_of_keys() {
     let at = |line: &str, path: &str| {
         text_at(line.as_bytes(), &path.split('.').map(str::to_owned).collect::<Vec<_>>())
             .unwrap_or_else(|| "none".into())
@@ -114,7 +114,7 @@ fn a_text_is_found_at_a_path_of_keys() {
 }
 
 #[test]
-fn texts_lose_white_space_at_both_ends_on_demand() {
+fn stripping_removes_white_space_at_both_ends_of_a_text() {
     for field in [TextField::default(), TextField::Jq(".text + \"\"".into())] {
         let mut extractor = Extractor::new(&field).unwrap().stripping(true);
         for (text, wanted) in
@@ -128,7 +128,7 @@ fn texts_lose_white_space_at_both_ends_on_demand() {
 }
 
 #[test]
-fn paths_and_programs_find_the_same_text() {
+fn key_path_and_jq_program_find_the_same_text() {
     let lines = [
         r#"{"a": {"b": "x"}}"#,
         r#"{"a": {"b": "x\n\u00e9"}, "a": {"b": "last"}}"#,
@@ -161,7 +161,7 @@ fn paths_and_programs_find_the_same_text() {
 }
 
 #[test]
-fn programs_give_their_first_output() {
+fn jq_program_gives_its_first_output() {
     let line = r#"{"title": "T", "parts": ["a", "b"], "n": 3, "x": NaN, "big": 123456789012345678901234567890}"#;
     for (program, wanted) in [
         (r#".title + "\n\n" + (.parts | join(" "))"#, r#"Is("T\n\na b")"#),
@@ -182,7 +182,7 @@ fn programs_give_their_first_output() {
 }
 
 #[test]
-fn programs_with_mistakes_and_without_end_are_usage_errors_with_a_place() {
+fn invalid_jq_program_is_a_usage_error_with_the_column() {
     for (program, column) in [
         (".a |", 5),
         (".a | nosuch", 6),
@@ -208,7 +208,7 @@ fn programs_with_mistakes_and_without_end_are_usage_errors_with_a_place() {
 
 /// Each row has a program, a document, and the result of jq 1.8: a text, another value, nothing, or an error.
 #[test]
-fn programs_give_what_jq_gives() {
+fn jq_programs_give_the_results_of_jq() {
     let rows =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/jq/programs.tsv")).unwrap();
     let mut wrong = Vec::new();
@@ -237,7 +237,7 @@ fn programs_give_what_jq_gives() {
 }
 
 #[test]
-fn a_program_that_replaces_in_a_long_text_writes_it_once() {
+fn jq_replacement_in_a_long_text_does_not_copy_the_output_per_match() {
     // Copying the output so far for each match would amount to a hundred gigabytes.
     let line = serde_json::json!({ "a": "word  ".repeat(200_000) }).to_string();
     for program in
@@ -250,7 +250,7 @@ fn a_program_that_replaces_in_a_long_text_writes_it_once() {
 }
 
 #[test]
-fn what_is_held_of_several_lines_is_what_each_says() {
+fn buffered_parsed_lines_give_the_same_texts_as_single_lines() {
     let lines: [&[u8]; 9] = [
         br#"{"a": "plain"}"#,
         br#"{"a": "with \n an escape"}"#,
@@ -275,7 +275,7 @@ fn what_is_held_of_several_lines_is_what_each_says() {
 }
 
 #[test]
-fn half_characters_elsewhere_do_not_stop_a_program() {
+fn unpaired_surrogate_in_another_field_does_not_stop_a_jq_program() {
     let mut extractor = Extractor::new(&TextField::Jq(".a | .".into())).unwrap();
     let document = extractor.document(br#"{"a": "text", "b": "\ud800"}"#);
     assert_eq!(
@@ -330,7 +330,7 @@ fn verdicts_follow_each_format_page() {
 }
 
 #[test]
-fn keys_and_other_values_are_found() {
+fn top_level_keys_and_values_are_found() {
     let line = br#"{"id": "x\u00e9", "a": {"r": [[0, 2]]}, "id": 3, "k\n": null}"#;
     assert_eq!(keys_of(line), ["id", "a", "k\n"]);
     assert_eq!(keys_of(b"[1]"), [""; 0]);
@@ -343,7 +343,7 @@ fn keys_and_other_values_are_found() {
 }
 
 #[test]
-fn lines_are_cut_at_carriage_returns_as_universal_newlines_are() {
+fn lines_are_cut_at_carriage_returns_like_universal_newlines() {
     let cut = |line: &[u8]| cr_lines(line).map(|(at, piece)| (at, piece.to_vec())).collect::<Vec<_>>();
     assert_eq!(cut(b"abc"), [(0, b"abc".to_vec())]);
     assert_eq!(cut(b"abc\r"), [(0, b"abc".to_vec())]);
@@ -403,7 +403,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn the_fast_way_and_the_slow_one_agree(pieces in proptest::collection::vec(piece(), 0..14)) {
+    fn streaming_json_check_and_parser_agree(pieces in proptest::collection::vec(piece(), 0..14)) {
         let line = pieces.concat();
         let fast = python_line(&line).is_ok();
         let is_wide = line.len() >= 2 && (line.starts_with(b"\xff\xfe") || line.starts_with(b"\xfe\xff"));
@@ -418,7 +418,7 @@ proptest! {
     }
 
     #[test]
-    fn strings_are_read_back_as_they_were(text in any::<String>(), other in any::<String>(), ascii in any::<bool>()) {
+    fn extracted_text_equals_the_encoded_string(text in any::<String>(), other in any::<String>(), ascii in any::<bool>()) {
         let mut line = serde_json::json!({ "z": other, "text": text, "n": [1, { "text": "no" }] }).to_string();
         if ascii {
             line = line.chars().map(|c| match c {
@@ -431,7 +431,7 @@ proptest! {
     }
 
     #[test]
-    fn a_block_is_checked_as_its_lines_are(lines in proptest::collection::vec(proptest::collection::vec(piece(), 0..6), 0..8)) {
+    fn json_check_of_a_block_matches_check_of_its_lines(lines in proptest::collection::vec(proptest::collection::vec(piece(), 0..6), 0..8)) {
         let lines: Vec<Vec<u8>> = lines.iter().map(|pieces| pieces.concat()).collect();
         let block = lines.join(&b"\n"[..]);
         let mut number = 0;

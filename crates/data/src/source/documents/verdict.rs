@@ -50,8 +50,8 @@ impl Quirks {
             (Self::NON_FINITE, "a number that is not finite, as NaN, is no JSON for this target"),
             (Self::OVERFLOW, "a number is too large for a float"),
             (Self::BOM, BYTE_ORDER_MARK),
-            (Self::SURROGATE_IN_TEXT, HALF_IN_TEXT),
-            (Self::SECOND_HALF_IN_TEXT, HALF_IN_TEXT),
+            (Self::SURROGATE_IN_TEXT, SURROGATE_MESSAGE),
+            (Self::SECOND_HALF_IN_TEXT, SURROGATE_MESSAGE),
             (Self::SURROGATE_IN_OTHER_FIELD, "it contains a lone surrogate"),
             (Self::DEEP, "objects and arrays are nested more than 1,000 deep"),
         ];
@@ -91,7 +91,7 @@ pub(super) const NO_TEXT: &str = "it has no text";
 /// Message for a document whose text is `null`.
 pub(super) const NULL_TEXT: &str = "its text is null";
 /// Message for a text with an unpaired surrogate.
-pub(super) const HALF_IN_TEXT: &str = "the text contains a lone surrogate";
+pub(super) const SURROGATE_MESSAGE: &str = "the text contains a lone surrogate";
 /// Message for a document whose text is `""`.
 pub const EMPTY: &str = "its text is empty";
 

@@ -112,7 +112,7 @@ impl<F: FnMut(usize, Issue)> IssueFinder<'_, F> {
 }
 
 impl<F: FnMut(usize, Issue)> Visit for IssueFinder<'_, F> {
-    const WANTS_ODDITIES: bool = true;
+    const REPORTS_ODDITIES: bool = true;
     const MAX_NESTING: usize = 1_000;
 
     #[inline(always)]
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn sound_objects_have_no_issue() {
+    fn valid_json_objects_have_no_issue() {
         for line in [
             "{}",
             " { } ",
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_reported_with_its_place() {
+    fn invalid_json_is_reported_with_its_offset() {
         for (line, at) in [
             ("[1]", 0),
             ("x", 0),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_readers_take_differently_is_reported_and_is_not_fatal() {
+    fn json_that_readers_interpret_differently_is_reported_but_not_fatal() {
         use Issue::*;
         for (line, wanted) in [
             (r#"{"a":1,"b":2,"a":3}"#, vec![(13, DuplicateKey)]),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_ends_at_a_thousand_without_recursion() {
+    fn json_nesting_is_limited_to_a_thousand_without_recursion() {
         let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(issues(nested(999).as_bytes()), []);
         assert_eq!(
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_of_very_many_equal_hashes_or_keys_ends() {
+    fn json_object_with_very_many_duplicate_keys_is_checked() {
         let many: Vec<String> = (0..200_000).map(|number| format!("\"k{}\":0", number % 1000)).collect();
         let line = format!("{{{}}}", many.join(","));
         assert_eq!(issues(line.as_bytes()).len(), 199_000);
@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_parser_about_what_is_json(
+        fn fatal_json_issues_agree_with_serde_json(
             line in r#"\{("[a-c\\"/u0-9d]{0,4}" ?:? ?([0-9.eE+-]{1,5}|true|null|"x"|\[\]|\{\}|\[1,?\]),?){0,3}\}?"#
         ) {
             let ours = issues(line.as_bytes());
@@ -288,7 +288,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_end(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn json_issues_of_any_bytes_are_inside_the_line(line in proptest::collection::vec(any::<u8>(), 0..200)) {
             for (at, _) in issues(&line) {
                 prop_assert!(at <= line.len());
             }

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn names_show_a_compression_too() {
+    fn compression_is_recognized_by_file_name() {
         assert_eq!(JsonlCompression::of_name(b"a.jsonl.gz").unwrap().name, "gzip");
         assert_eq!(JsonlCompression::of_name(b"a.jsonl.zst").unwrap().name, "zstd");
         assert_eq!(JsonlCompression::of_name(b"a.jsonl"), None);

@@ -44,7 +44,7 @@ pub(super) struct Grouper<'a> {
     /// Whether the next entry is the first after lost bytes and may have lost its true name.
     doubtful: bool,
     /// Whether the first entry of the sample being collected may have lost its true name.
-    in_doubt: bool,
+    has_doubtful_name: bool,
     /// An entry that may have lost its true name and that begins another sample by the name it has. The next entry decides whether it does.
     undecided: Option<(Vec<u8>, Entry)>,
     /// Offset of global headers that directly precede the next entry.
@@ -71,7 +71,7 @@ impl<'a> Grouper<'a> {
             parts: Vec::new(),
             after_damage: false,
             doubtful: false,
-            in_doubt: false,
+            has_doubtful_name: false,
             undecided: None,
             globals_from: None,
             apple_doubles: AppleDoubles::default(),
@@ -127,7 +127,7 @@ impl<'a> Grouper<'a> {
             let mut start = entry.offset;
             if self.open {
                 start = globals_from.unwrap_or(start);
-                self.after_damage |= self.in_doubt && self.parts.len() == 1;
+                self.after_damage |= self.has_doubtful_name && self.parts.len() == 1;
                 self.close(start)?;
             }
             self.open = true;
@@ -138,7 +138,7 @@ impl<'a> Grouper<'a> {
             self.start = start;
             self.damaged = std::mem::take(&mut self.after_damage);
             self.handed_out = false;
-            self.in_doubt = self.doubtful;
+            self.has_doubtful_name = self.doubtful;
         }
         self.doubtful = false;
         self.damaged |= entry.suspect.is_some() | std::mem::take(&mut self.after_damage);

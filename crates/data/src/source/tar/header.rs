@@ -59,7 +59,7 @@ const SPARSE_FOLDER: &[u8] = b"GNUSparseFile.";
 
 /// Whether a block can be the header that precedes the content of a part with this full name and size. Not every name or size can be
 /// compared: long or non-ASCII names and very large sizes are in extended headers, and the header of a sparse file has another size.
-pub fn can_precede(block: &[u8; BLOCK], name: &[u8], size: u64) -> bool {
+pub fn may_be_header_of(block: &[u8; BLOCK], name: &[u8], size: u64) -> bool {
     let Block::Header(header) = classify(block) else { return false };
     let own = header.own_name();
     if memchr::memmem::find(own, SPARSE_FOLDER).is_some() {
@@ -143,7 +143,7 @@ pub(super) fn salvaged_sizes(block: &[u8; BLOCK]) -> Vec<u64> {
 }
 
 /// Whether a damaged block resembles an extended header.
-pub(super) fn is_like_extension(block: &[u8; BLOCK]) -> bool {
+pub(super) fn resembles_extended_header(block: &[u8; BLOCK]) -> bool {
     let name = until_nul(&block[..100]);
     matches!(block[156], b'L' | b'K' | b'x' | b'X' | b'g')
         || name == b"././@LongLink"

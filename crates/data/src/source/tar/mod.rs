@@ -88,7 +88,7 @@ pub fn is_reserved(name: &[u8]) -> bool {
 }
 
 pub use gristmill_core::facts::MAX_PART_NAMES;
-pub use header::{can_precede, BLOCK};
+pub use header::{may_be_header_of, BLOCK};
 pub use notes::MISREAD_BY_PYTHON;
 pub use prefix::write_prefixed;
 pub use span::{each_entry, header_fields, header_offset, HeaderField, SpanEntry, SpanItem};

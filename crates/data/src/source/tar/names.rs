@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn reserved_names_are_those_whose_first_component_is_framed() {
+    fn reserved_names_have_a_first_component_framed_by_underscores() {
         for name in ["__meta__", "__meta__/x.txt", "____/z.txt", "__a__b__/z", "____"] {
             assert!(is_reserved(name.as_bytes()), "{name}");
         }
@@ -92,21 +92,21 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 4096, ..ProptestConfig::default() })]
         #[test]
-        fn splitting_by_hand_agrees_with_the_expression(name in "[ab/._\n]{0,12}") {
+        fn name_split_agrees_with_the_regular_expression(name in "[ab/._\n]{0,12}") {
             prop_assert_eq!(split_text(&name), split_by_rule(&name));
             prop_assert_eq!(is_reserved(name.as_bytes()), reserved_by_rule(&name));
         }
         #[test]
-        fn splitting_by_hand_agrees_on_any_text(name in "\\PC{0,6}[./\n]{0,2}\\PC{0,6}[./_]{0,3}(?s:.){0,4}") {
+        fn name_split_agrees_with_the_regular_expression_on_any_text(name in "\\PC{0,6}[./\n]{0,2}\\PC{0,6}[./_]{0,3}(?s:.){0,4}") {
             prop_assert_eq!(split_text(&name), split_by_rule(&name));
             prop_assert_eq!(is_reserved(name.as_bytes()), reserved_by_rule(&name));
         }
         #[test]
-        fn framed_names_agree_with_the_expression(name in "_{0,3}[a/\n.]{0,3}_{0,3}[/\n]{0,2}[a.]{0,2}") {
+        fn reserved_name_check_agrees_with_the_regular_expression(name in "_{0,3}[a/\n.]{0,3}_{0,3}[/\n]{0,2}[a.]{0,2}") {
             prop_assert_eq!(is_reserved(name.as_bytes()), reserved_by_rule(&name));
         }
         #[test]
-        fn bytes_that_are_not_utf8_split_as_any_other(name in proptest::collection::vec(
+        fn non_utf8_names_split_like_utf8_names(name in proptest::collection::vec(
             prop_oneof![Just(0xffu8), Just(b'/'), Just(b'.'), Just(b'\n'), any::<u8>()], 0..12)) {
             let rule = regex::bytes::Regex::new(r"(?-u)\A((?:[^\n]*/|)[^.]+)[.]([^/]*)\z").unwrap();
             let expected = rule.captures(&name).map(|c| c[1].len());

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_of_every_kind_agree_with_their_number() {
+    fn folded_messages_agree_with_their_counts() {
         let said = |kind, number| {
             let fold = FoldedFindings { number, names: vec!["a.jpg".to_owned()], first_offset: 0, why: "why" };
             message(kind, &fold)

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_read_in_order_and_later_values_win_in_place() {
+    fn later_pax_values_replace_earlier_ones_in_their_place() {
         let (records, fine) = read(b"12 path=a.b\n14 comment=x=\n10 size=5\n12 path=c.d\n\0\0\0");
         assert!(fine);
         assert_eq!(records.0, [(Keyword::Path, b"c.d".to_vec()), (Keyword::Size, b"5".to_vec())]);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_records_are_reported_and_those_before_them_kept() {
+    fn malformed_pax_records_are_reported_and_earlier_records_are_kept() {
         for bad in [
             "0 path=x\n",
             "99 path=x\n",
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn path_loses_final_slashes_and_sizes_are_python_integers() {
+    fn pax_path_loses_trailing_slashes_and_size_is_a_python_integer() {
         let (records, _) = read(b"13 path=a.b/\n14 size= 1_0 \n");
         let (mut name, mut size) = (b"old".to_vec(), 3);
         assert!(records.apply(&mut name, &mut size).is_ok());

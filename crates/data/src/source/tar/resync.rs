@@ -1,6 +1,6 @@
 //! Resynchronisation after a damaged header.
 
-use super::header::{is_like_extension, is_plausible, salvaged_sizes, BLOCK, BLOCK_BYTES};
+use super::header::{is_plausible, resembles_extended_header, salvaged_sizes, BLOCK, BLOCK_BYTES};
 use super::walk::Walker;
 use super::window::Window;
 use gristmill_core::Outcome;
@@ -33,7 +33,7 @@ impl<W: Window> Walker<'_, W> {
             let Some(block) = self.block(at)? else { return Ok(None) };
             let Some((target, sound)) = self.nearest_target(at, &block)? else { return Ok(None) };
             // If the damaged header is an extended header, the next entry has lost its name or size, so it is skipped as well.
-            if !sound || !(is_like_extension(&block) || self.begins_with_record(at + BLOCK_BYTES)?) {
+            if !sound || !(resembles_extended_header(&block) || self.begins_with_record(at + BLOCK_BYTES)?) {
                 return Ok(Some(target));
             }
             at = target;

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_is_walked_with_fewer_waits_than_it_has_jumps() {
+    fn walk_of_an_archive_waits_less_often_than_it_has_entries() {
         let sizes: Vec<usize> = (0..400).map(|number| 9_000 + number % 5 * 4_000).collect();
         let path = Path::new("mem://scouts/a.tar");
         memory_store::put(path, &archive(&sizes));
@@ -197,7 +197,7 @@ mod tests {
 
         // `scan_bytes` compares the scan of a local file with that of an object in a store.
         #[test]
-        fn the_same_is_found_from_several_places(
+        fn walk_with_scouts_finds_the_same_entries(
             sizes in prop::collection::vec(prop_oneof![3 => 8_500_usize..40_000, 1 => 0_usize..600], 20..120),
             damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..12),
             cut in prop::option::of(any::<prop::sample::Index>()),

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_between_two_offsets_are_those_that_begin_there() {
+    fn entries_that_begin_between_two_offsets_are_listed() {
         let long = format!("{}.txt", "n".repeat(150));
         let bytes = archive(&[("a.txt", 3), (&long, 3), ("b.txt", 600), ("c.txt", 0)]);
         let gz = {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_that_are_wrong_find_damage_or_nothing() {
+    fn wrong_offsets_give_damage_or_no_entries() {
         let (file, _keep) = open(&archive(&[("a.txt", 3_000), ("b.txt", 3)]));
         assert_eq!(listed(&file, 1 << 40, u64::MAX), Vec::<String>::new());
         assert_eq!(listed(&file, u64::MAX - 3, u64::MAX), Vec::<String>::new());
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_reported_field_by_field_and_its_defects_are_named() {
+    fn header_fields_are_listed_with_their_defects() {
         let bytes = archive(&[("a.txt", 77)]);
         let mut block: [u8; BLOCK] = bytes[..BLOCK].try_into().unwrap();
         let value = |block: &[u8; BLOCK], name: &str| {

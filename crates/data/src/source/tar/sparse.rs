@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_pax_records_alternate() {
+    fn pax_sparse_offsets_and_sizes_alternate() {
         let mut numbers = Vec::new();
         push_records(b"23 GNU.sparse.offset=1\n25 GNU.sparse.numbytes=2\n", &mut numbers);
         assert_eq!(numbers, [Some(1), Some(2)]);

@@ -78,7 +78,7 @@ struct Draft {
     size: i128,
     next: i128,
     /// Like `next`, but computed from the size in the entry's own header; `None` if that size is 0.
-    own_next: Option<i128>,
+    next_by_own_size: Option<i128>,
     regular: bool,
     is_sparse: bool,
     is_link: bool,
@@ -176,7 +176,7 @@ impl<'a, W: Window> Walker<'a, W> {
         }
         if type_flag == b'S' {
             draft.is_sparse = true;
-            if let Some(step) = self.unfold_sparse(&mut draft)? {
+            if let Some(step) = self.skip_sparse_extensions(&mut draft)? {
                 return Ok(step);
             }
         } else if let Err(why) = self.globals.apply(&mut self.name, &mut draft.size) {
@@ -291,7 +291,7 @@ impl<'a, W: Window> Walker<'a, W> {
     }
 
     /// Moves past the extension blocks of a GNU sparse header. Returns the step if that fails.
-    fn unfold_sparse(&mut self, draft: &mut Draft) -> Outcome<Option<Step>> {
+    fn skip_sparse_extensions(&mut self, draft: &mut Draft) -> Outcome<Option<Step>> {
         const BROKEN: &str = "its map of holes is broken";
         let mut at = draft.header_at;
         let block = self.window.bytes(at, BLOCK)?;
@@ -323,7 +323,7 @@ impl<'a, W: Window> Walker<'a, W> {
     fn apply_local(&mut self, records: &PaxRecords, draft: &mut Draft) -> Outcome<Result<(), &'static str>> {
         let stored_at = draft.content_offset;
         if records.has_map_in_content() {
-            match self.after_map(draft.content_offset as u64)? {
+            match self.find_content_after_map(draft.content_offset as u64)? {
                 Some(at) => draft.content_offset = i128::from(at),
                 None => return Ok(Err("its map of holes is broken")),
             }
@@ -351,7 +351,7 @@ impl<'a, W: Window> Walker<'a, W> {
 
     /// Returns the offset of the content after a sparse map of format 1.0. The map is a count and that number of pairs, with one number per
     /// line, padded to whole blocks.
-    fn after_map(&mut self, content_at: u64) -> Outcome<Option<u64>> {
+    fn find_content_after_map(&mut self, content_at: u64) -> Outcome<Option<u64>> {
         let map = self.window.bytes(content_at, MAX_EXTENSION as usize)?;
         let mut lines = map.split_inclusive(|&b| b == b'\n');
         let mut used = 0u64;
@@ -384,7 +384,7 @@ impl<'a, W: Window> Walker<'a, W> {
             return Ok(Step::CutContent { at: draft.offset });
         }
         if draft.resized_by_pax {
-            if let Some(to) = self.contradiction(&draft)? {
+            if let Some(to) = self.find_next_by_own_size(&draft)? {
                 let resumed = ResumeOffset { at: to, by_search: false };
                 let why = "its pax size contradicts its header";
                 return Ok(self.resume(draft.offset, resumed, ProblemKind::BadExtendedHeader, why));
@@ -407,8 +407,8 @@ impl<'a, W: Window> Walker<'a, W> {
 
     /// Returns the offset of the next header if the size in the entry's own header is correct and the pax size, which no checksum protects,
     /// is wrong.
-    fn contradiction(&mut self, draft: &Draft) -> Outcome<Option<u64>> {
-        let own = draft.own_next.filter(|&own| own != draft.next).and_then(|own| u64::try_from(own).ok());
+    fn find_next_by_own_size(&mut self, draft: &Draft) -> Outcome<Option<u64>> {
+        let own = draft.next_by_own_size.filter(|&own| own != draft.next).and_then(|own| u64::try_from(own).ok());
         let Some(own) = own else { return Ok(None) };
         if !self.window.has_bytes_to(own)? {
             return Ok(None);
@@ -460,7 +460,7 @@ fn draft_of(header: &Header<'_>, offset: u64, header_at: u64) -> Draft {
         content_offset,
         size: header.size,
         next,
-        own_next: (header.size > 0).then_some(next),
+        next_by_own_size: (header.size > 0).then_some(next),
         regular: header.is_regular(),
         is_sparse: false,
         is_link: header.is_link(),

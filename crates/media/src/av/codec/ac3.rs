@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_of_both_kinds_are_understood() {
+    fn ac3_and_eac3_headers_are_parsed() {
         let stereo = [0x0b, 0x77, 0, 0, 0x14, 0x40, 0x43, 0xe1];
         let expected = FrameHeader { samples: 1536, rate: 48_000, channels: 2, bytes: Some(768) };
         assert_eq!(ac3_frame(&stereo), Some(expected));

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aac_configuration_shows_rate_channels_and_frame() {
+    fn aac_configuration_gives_rate_channels_and_frame_length() {
         let plain = configured(AudioCodec::Aac, &[0x12, 0x10]);
         assert_eq!((plain.rate, plain.channels, plain.frame), (44_100, 2, 1024));
         let wide = configured(AudioCodec::Aac, &[0x2b, 0x92, 0x08, 0x00]);
@@ -335,13 +335,13 @@ mod tests {
     }
 
     #[test]
-    fn packets_show_their_samples() {
+    fn sample_count_is_read_from_packets() {
         assert_eq!(flac_samples(&[0xff, 0xf8, 0x79, 0x18, 0x05, 0x0e, 0xe7]), Some(3816));
         assert_eq!(AudioSetup::new(AudioCodec::Pcm(2), 8000, 2).samples(&[], 4096), Some(1024));
     }
 
     #[test]
-    fn nothing_short_or_unusual_panics() {
+    fn short_and_random_audio_headers_do_not_panic() {
         let codecs = [
             AudioCodec::Aac,
             AudioCodec::Opus,

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_bit_by_bit_and_end_with_the_bytes() {
+    fn bit_reader_reads_numbers_and_ends_with_the_bytes() {
         let mut bits = Bits::new(&[0b1010_0110, 0b0100_0010]);
         assert_eq!(bits.bit(), Some(true));
         assert_eq!(bits.number(3), Some(2));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn emulation_prevention_is_taken_out() {
+    fn emulation_prevention_bytes_are_removed() {
         assert_eq!(without_emulation(&[0, 0, 3, 1, 0, 0, 3, 0, 0, 3, 3]), [0, 0, 1, 0, 0, 0, 0, 3]);
     }
 }

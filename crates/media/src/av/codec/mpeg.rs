@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_all_layers_and_versions_are_understood() {
+    fn mpeg_audio_headers_of_all_layers_and_versions_are_parsed() {
         let cases = [
             ([0xff, 0xfb, 0x90, 0x64], frame(1152, 44_100, 2, Some(417))),
             ([0xff, 0xfb, 0x92, 0x64], frame(1152, 44_100, 2, Some(418))),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_that_no_frame_starts_with_are_refused() {
+    fn invalid_mpeg_audio_frame_headers_are_refused() {
         for bytes in
             [[0; 4], [0xff, 0xdb, 0x90, 0], [0xff, 0xeb, 0x90, 0], [0xff, 0xf9, 0x90, 0], [0xff, 0xfb, 0xf0, 0]]
         {

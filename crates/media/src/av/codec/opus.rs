@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_follow_the_first_bytes() {
+    fn opus_packet_samples_are_read_from_the_first_bytes() {
         let cases: [(&[u8], Option<u32>); 10] = [
             (&[0xfc], Some(960)),
             (&[0xfd, 0], Some(1920)),

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_and_the_end_are_cut() {
+    fn priming_and_padding_samples_are_not_counted() {
         let mut tally = SampleTally::new(Rational::new(1, 1000), 44_100, 1105);
         tally.add(packet(-25, 26, 1152));
         tally.add(packet(1, 26, 1152));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn discarded_packets_use_up_what_is_to_be_cut() {
+    fn discarded_packets_count_toward_the_priming_samples() {
         let mut tally = SampleTally::new(Rational::new(1, 44_100), 44_100, 1024);
         tally.add(Packet { discard: true, ..packet(-1024, 1024, 1024) });
         tally.add(packet(0, 1024, 1024));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_packet_without_a_frame_takes_the_cut_along() {
+    fn first_packet_without_samples_consumes_the_priming() {
         let mut tally = SampleTally::new(Rational::new(1, 1000), 44_100, 1024);
         tally.add(packet(0, 23, 0));
         tally.add(packet(23, 23, 1024));

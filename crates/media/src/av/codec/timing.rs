@@ -194,14 +194,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequence_headers_name_their_rate_by_a_code() {
+    fn mpeg2_sequence_header_gives_the_frame_rate() {
         let header = [0, 0, 1, 0xb3, 0x04, 0x00, 0x30, 0x14, 0xff, 0xff, 0xe0, 0x18];
         assert_eq!(mpeg2(&header), Some(Timing { rate: Some(Rational::new(30_000, 1001)), reorder: 1 }));
         assert_eq!(mpeg2(&header[..7]), None);
     }
 
     #[test]
-    fn a_clock_whose_frames_all_last_as_long_gives_their_rate() {
+    fn mpeg4_clock_with_fixed_increment_gives_the_frame_rate() {
         let rate = |ticks: &[u8], fixed| mpeg4(&mut Bits::new(ticks), 30_000, fixed).and_then(|timing| timing.rate);
         assert_eq!(rate(&[0b0000_0111, 0b1101_0010], true), Some(Rational::new(30_000, 1001)));
         assert_eq!(rate(&[], false), Some(Rational::new(30_000, 1)));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn usability_information_that_ends_early_shows_what_it_holds() {
+    fn truncated_usability_information_gives_the_fields_before_the_end() {
         // No aspect ratio or colours, one tick of 1/50 s.
         let bits = [0b1000_0100, 0, 0, 0, 0b0000_1000, 0, 0, 0b0000_0001, 0b1001_0000];
         assert_eq!(h264(&mut Bits::new(&bits)).rate, Some(Rational::new(25, 1)));

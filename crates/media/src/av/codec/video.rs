@@ -460,7 +460,7 @@ mod tests {
     ];
 
     #[test]
-    fn pictures_are_as_large_as_their_headers_say() {
+    fn picture_size_is_read_from_codec_headers() {
         let sequence = h264_sps(&SPS).unwrap();
         assert_eq!(sequence.size, Some((1280, 720)));
         assert_eq!(sequence.timing.rate, Some(crate::av::Rational::new(30, 1)));
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_anywhere_shows_nothing_or_less_and_never_panics() {
+    fn truncated_video_headers_do_not_panic() {
         let codecs = [
             VideoCodec::H264,
             VideoCodec::Hevc,

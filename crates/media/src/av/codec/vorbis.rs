@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_count_by_their_own_block_and_the_one_before() {
+    fn vorbis_packet_samples_follow_from_its_block_and_the_previous_block() {
         let setup = setup(&[false, true]);
         assert_eq!(setup.samples(&[0b0000], 2048), Some(576));
         assert_eq!(setup.samples(&[0b0000], 256), Some(128));
@@ -338,13 +338,13 @@ mod tests {
     }
 
     #[test]
-    fn a_single_mode_takes_no_bits_and_a_mode_too_high_is_refused() {
+    fn single_vorbis_mode_needs_no_bits_and_an_invalid_mode_is_refused() {
         assert_eq!(setup(&[true]).samples(&[0b10], 256), Some(1024));
         assert_eq!(setup(&[true, true, true]).samples(&[0b110], 256), None);
     }
 
     #[test]
-    fn identification_is_checked() {
+    fn vorbis_identification_header_is_validated() {
         let mut header = b"\x01vorbis\0\0\0\0\x02\x80\xbb\0\0".to_vec();
         header.extend([0; 12]);
         header.extend([0xb8, 1]);
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn lattices_are_roots() {
+    fn vorbis_lattice_size_is_an_integer_root() {
         assert_eq!(lattice(625, 4), 5);
         assert_eq!(lattice(624, 4), 4);
         assert_eq!(lattice(100, 1), 100);

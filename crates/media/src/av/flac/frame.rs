@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_read_and_their_checksum_is_examined() {
+    fn flac_frame_header_is_parsed_and_its_checksum_verified() {
         let header = [0xff, 0xf8, 0x35, 0x08, 0x00, 0];
         let checksum = crc8(&header[..5]);
         let mut bytes = header;
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_as_utf8_codes_characters() {
+    fn flac_frame_number_is_coded_like_a_utf8_character() {
         assert_eq!(number(&[0x7f]), Some((127, 1)));
         assert_eq!(number(&[0xc2, 0x80]), Some((128, 2)));
         assert_eq!(number(&[0xfe, 0x80, 0x80, 0x80, 0x80, 0x80, 0x81]), Some((1, 7)));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_taken_across_bytes_until_they_end() {
+    fn flac_bits_are_read_across_bytes_up_to_the_end() {
         let mut bits = Bits { bytes: &[0b0010_1000, 0, 0b0000_0001, 0xff], at: 0 };
         assert_eq!(bits.zeros(), Some(2));
         assert_eq!(bits.read_bits(2), Some(1));

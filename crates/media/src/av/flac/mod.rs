@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_block_in_front_of_the_sound_is_not_read() {
+    fn long_flac_block_before_the_frames_is_not_read() {
         let bytes = golden("total0.flac");
         // The header block, padding as the last block, and the frames.
         let first = bytes.windows(2).position(|pair| pair == [0xff, 0xf8]).unwrap();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_through_the_last_frame_is_found() {
+    fn every_cut_of_the_last_flac_frame_is_detected() {
         let bytes = golden("noblocks.flac");
         for cut in 1..40 {
             let (source, cancel) = (&bytes[..bytes.len() - cut], Cancel::default());

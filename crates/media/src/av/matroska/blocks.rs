@@ -261,7 +261,7 @@ mod tests {
     const CLUSTER_AT_100: [u8; 8] = [0x1f, 0x43, 0xb6, 0x75, 0xff, 0xe7, 0x81, 100];
 
     #[test]
-    fn blocks_of_every_lacing_give_their_frames() {
+    fn matroska_blocks_of_every_lacing_are_divided_into_frames() {
         let mut bytes = CLUSTER_AT_100.to_vec();
         bytes.extend([0xa3, 0x86, 0x81, 0, 5, 0x80, 7, 7]);
         bytes.extend([0xa3, 0x8a, 0x81, 0, 6, 0x82, 1, 2, 9, 9, 8, 8]);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_passed_over_up_to_the_next_cluster() {
+    fn matroska_damage_is_skipped_up_to_the_next_cluster() {
         let mut bytes = vec![0, 0, 9, 9];
         bytes.extend(CLUSTER_AT_100);
         bytes.extend([0xa3, 0x85, 0x81, 0xff, 0xff, 0x80, 7]);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn laces_whose_lengths_come_to_more_than_a_number_holds_are_damage() {
+    fn matroska_lace_lengths_that_overflow_give_no_frames() {
         let mut bytes = CLUSTER_AT_100.to_vec();
         bytes.extend([0xa3, 0x41, 0x12, 0x81, 0, 8, 0x86, 255]);
         for _ in 0..2 {
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_cut_off_is_not_given() {
+    fn matroska_block_that_is_cut_gives_no_frame() {
         let mut bytes = CLUSTER_AT_100.to_vec();
         bytes.extend([0xa3, 0x88, 0x81, 0, 5, 0x80, 7, 7]);
         assert_eq!(frames(&bytes), (vec![], false));

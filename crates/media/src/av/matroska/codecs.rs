@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codecs_are_named_by_their_id_or_by_the_header_that_is_carried_along() {
+    fn matroska_codec_is_identified_by_its_id_or_embedded_header() {
         assert_eq!(video("V_MPEG4/ISO/ASP", &[]), (VideoCodec::Mpeg4, 0));
         let mut header = [0; 40];
         header[16..20].copy_from_slice(b"xvid");
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn unlisted_names_are_unknown() {
+    fn unlisted_matroska_codec_is_unknown() {
         assert_eq!(video("V_XPEG4", &[]).0, VideoCodec::Unknown);
         assert_eq!(video("V_MS/VFW/FOURCC", &[]).0, VideoCodec::Unknown);
         assert_eq!(audio("A_XAC", &[], 0).0, AudioCodec::Unknown);

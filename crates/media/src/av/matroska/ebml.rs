@@ -106,7 +106,7 @@ mod tests {
     use gristmill_core::Cancel;
 
     #[test]
-    fn numbers_have_one_to_eight_bytes_and_may_be_unknown() {
+    fn ebml_numbers_have_one_to_eight_bytes_or_unknown_value() {
         assert_eq!(number(&[0x81]), Some((Some(1), 1)));
         assert_eq!(number(&[0x40, 0x7f]), Some((Some(127), 2)));
         assert_eq!(number(&[0xff]), Some((None, 1)));

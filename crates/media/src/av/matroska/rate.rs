@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_in_whole_ticks_make_a_rate_that_is_near() {
+    fn frame_durations_in_whole_ticks_give_an_approximate_rate() {
         let film = Rational::new(24_000, 1001);
         let analysis = analysed(VideoCodec::H264, Some(film), None);
         assert_eq!((analysis.rate(), analysis.last()), (Some(Rational::new(293, 12)), 41));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn without_durations_the_time_stamps_decide() {
+    fn frame_rate_without_durations_follows_from_time_stamps() {
         let analysis = analysed(VideoCodec::Vp9, None, None);
         assert_eq!((analysis.rate(), analysis.last()), (Some(Rational::new(24_000, 1001)), 0));
         let clock = analysed(VideoCodec::Mpeg4, Some(Rational::new(24_000, 1)), None);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_mpeg_4_that_can_be_one_is_not_looked_into() {
+    fn plausible_mpeg4_frame_rate_is_not_analysed() {
         let analysis = analysed(VideoCodec::Mpeg4, Some(Rational::new(24, 1)), None);
         assert_eq!((analysis.rate(), analysis.last()), (None, 41));
     }

@@ -35,7 +35,7 @@ fn silence() -> Vec<u8> {
 }
 
 #[test]
-fn a_tag_of_ten_megabytes_costs_nothing_to_pass() {
+fn large_id3_tag_is_skipped_without_reading() {
     let mut bytes = b"ID3\x03\0\0\x04\x62\x5a\0".to_vec();
     bytes.resize(10 + (0x04 << 21 | 0x62 << 14 | 0x5a << 7), 0);
     bytes.extend(silence().repeat(10));
@@ -48,7 +48,7 @@ fn a_tag_of_ten_megabytes_costs_nothing_to_pass() {
 }
 
 #[test]
-fn a_frame_that_is_cut_short_is_counted_and_remarked_on() {
+fn cut_mpeg_audio_frame_is_counted_with_a_remark() {
     let bytes = silence().repeat(10);
     let found = probe_bytes(&bytes[..bytes.len() - 50]).unwrap();
     assert_eq!(found.facts.audio_num_samples, Some(11_520));
@@ -56,7 +56,7 @@ fn a_frame_that_is_cut_short_is_counted_and_remarked_on() {
 }
 
 #[test]
-fn bytes_between_frames_are_reported_with_their_place() {
+fn bytes_between_mpeg_audio_frames_are_reported_with_their_offset() {
     let bytes = [silence().repeat(5), b"what is this?".to_vec(), silence().repeat(5)].concat();
     let error = probe_bytes(&bytes).unwrap_err();
     assert!(matches!(error, ProbeError::Broken { at: 1040, .. }), "{error}");

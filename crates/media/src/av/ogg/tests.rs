@@ -8,7 +8,7 @@ fn every_value_is_the_peers_to_the_last_digit() {
 }
 
 #[test]
-fn a_stream_without_its_last_page_is_remarked_on() {
+fn missing_last_ogg_page_is_remarked_on() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/media/ogg/e_o_noeos.ogg");
     let bytes = std::fs::read(path).unwrap();
     let found = probe(&mut Reader::new(&bytes.as_slice(), &Cancel::default())).unwrap();
@@ -16,14 +16,14 @@ fn a_stream_without_its_last_page_is_remarked_on() {
 }
 
 #[test]
-fn only_pages_of_a_known_version_are_ogg() {
+fn only_ogg_pages_of_version_0_are_recognized() {
     assert!(matches(b"OggS\0\x02rest"));
     assert!(!matches(b"OggS\x01\x02rest"));
     assert!(!matches(b"OggS"));
 }
 
 #[test]
-fn a_file_of_short_pages_is_read_about_once() {
+fn ogg_file_of_short_pages_is_read_at_most_twice() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/media/ogg/o_8000_1.ogg");
     let one = std::fs::read(path).unwrap();
     let bytes = one.repeat(200);

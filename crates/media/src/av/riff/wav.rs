@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn gigabytes_of_sound_cost_one_small_read() {
+    fn wav_file_of_gigabytes_needs_one_small_read() {
         let header = file(&format(1, 2, 48_000, 16, 4), 3_000_000_000);
         let len = header.len() as u64 + 3_000_000_000;
         let (source, cancel) = (PaddedFile { header, len }, Cancel::default());
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn sound_that_is_cut_short_is_counted_and_remarked() {
+    fn cut_wav_sound_is_counted_with_a_remark() {
         let mut bytes = file(&format(1, 1, 8000, 16, 2), 400);
         bytes.extend([0; 100]);
         let probed = facts(&bytes).unwrap();
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_unknown_is_named() {
+    fn missing_and_unknown_wav_chunks_are_named() {
         let refused = |bytes: &[u8], part: &str| {
             let error = facts(bytes).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");

@@ -1,6 +1,6 @@
 //! Images that have to be decoded to be checked.
 
-use super::super::webp::{first_frame_fits, lacks_its_alpha};
+use super::super::webp::{first_frame_fits, lacks_declared_alpha};
 use super::truncated;
 use crate::{ProbeError, Reader};
 use gristmill_core::ImageFacts;
@@ -67,7 +67,7 @@ pub(super) fn webp(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeE
     super::webp::chunks(reader)?;
     check_size(facts)?;
     first_frame_fits(reader)?;
-    if lacks_its_alpha(reader)? {
+    if lacks_declared_alpha(reader)? {
         // The decoder requires the declared alpha channel.
         return Ok(());
     }

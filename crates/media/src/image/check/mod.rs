@@ -55,7 +55,7 @@ pub fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> 
         "ICO" => icon(reader),
         "CUR" => cursor(reader),
         "PPM" => pnm::check(reader, facts),
-        _ => not_cut(reader),
+        _ => check_lengths_only(reader),
     }
 }
 
@@ -111,7 +111,7 @@ fn cursor(reader: &mut Reader) -> Result<(), ProbeError> {
 }
 
 /// Checks a format for which only lengths are verified.
-fn not_cut(reader: &mut Reader) -> Result<(), ProbeError> {
+fn check_lengths_only(reader: &mut Reader) -> Result<(), ProbeError> {
     match identify(reader)?.remarks.into_iter().next() {
         Some(remark) => Err(ProbeError::broken(remark, reader.len())),
         None => Ok(()),

@@ -5,7 +5,7 @@ use gristmill_core::{Cancel, MediaFacts};
 /// Compares the check with Pillow: it must accept the images that Pillow loads, and refuse those that Pillow does not load. The images and
 /// Pillow's results are those of the header tests.
 #[test]
-fn pictures_are_whole_where_pillow_loads_them() {
+fn image_check_accepts_the_pictures_that_pillow_loads() {
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/media/images");
     let folder = std::env::var("GRISTMILL_IMAGE_CORPUS").unwrap_or_else(|_| own.to_owned());
     let folder = std::path::Path::new(&folder);

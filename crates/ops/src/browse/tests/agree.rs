@@ -86,7 +86,7 @@ fn build(root: &Path, shards: &[Vec<SampleSpec>], long: usize) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn four_ways_to_look_at_a_data_set_agree(shards in shards(), long in prop::sample::select(vec![1usize, 120])) {
+    fn raw_prepared_and_tableless_catalogs_match_the_archive_listing(shards in shards(), long in prop::sample::select(vec![1usize, 120])) {
         let dir = tempfile::tempdir().unwrap();
         build(dir.path(), &shards, long);
         let plain: Vec<Row> =
@@ -171,7 +171,7 @@ fn check_filters(catalog: &dyn Catalog, whole: &[BrowseSample]) -> Result<(), Te
 }
 
 #[test]
-fn a_visit_returns_what_is_requested_and_ends_on_request() {
+fn visit_gives_the_requested_fields_and_stops_on_request() {
     let (dir, raw) = (small_set(), small_set());
     prepare(dir.path());
     for catalog in [scanned(dir.path()), scanned(raw.path())] {

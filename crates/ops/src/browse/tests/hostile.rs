@@ -61,7 +61,7 @@ fn mutate(path: &Path, changes: &[(usize, u8)], keep: f64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn no_damage_to_any_file_stops_the_browser(
+    fn damage_of_any_file_does_not_stop_the_browser(
         victim in prop::sample::select(vec!["a.tar", "a.tar.idx", ".nv-meta/index.sqlite", ".nv-meta/.info.json", "x.jsonl.idx"]),
         changes in prop::collection::vec((any::<usize>(), any::<u8>()), 0..30),
         keep in prop_oneof![Just(1.0), 0.0..1.0f64],
@@ -86,7 +86,7 @@ proptest! {
 }
 
 #[test]
-fn rows_of_nonsense_are_defects_of_their_samples() {
+fn invalid_database_rows_are_defects_of_their_samples() {
     let dir = small_set();
     prepare(dir.path());
     let database = dir.path().join(".nv-meta/index.sqlite");
@@ -118,7 +118,7 @@ fn rows_of_nonsense_are_defects_of_their_samples() {
 }
 
 #[test]
-fn counts_beyond_all_measure_are_listed_without_memory() {
+fn huge_sample_counts_are_listed_without_memory() {
     let dir = small_set();
     prepare(dir.path());
     let text = "{\"energon_version\": \"7\", \"shard_counts\": {\"a.tar\": 9000000000000000000, \"../up.tar\": 18000000000000000000, \"gone.tar\": 3}}";
@@ -154,7 +154,7 @@ fn shards_that_vanish_or_shrink_while_they_are_browsed_are_reported() {
 }
 
 #[test]
-fn names_of_any_bytes_are_rows() {
+fn entries_with_names_of_any_bytes_are_listed() {
     let dir = tempfile::tempdir().unwrap();
     let mut builder = tar::Builder::new(Vec::new());
     for name in [&b"a\nb.txt"[..], b"\xff\xfe.txt", b"\x1b[31m.txt", b"ok.\xff", b"ok.txt"] {
@@ -181,7 +181,7 @@ fn names_of_any_bytes_are_rows() {
 }
 
 #[test]
-fn damage_that_a_scan_finds_is_a_problem_of_a_sample() {
+fn damage_found_by_a_scan_is_a_problem_of_its_shard() {
     let dir = small_set();
     // Changes the header of the only entry of the second sample.
     mutate(&dir.path().join("a.tar"), &[(2_048 + 148, b'9')], 1.0);

@@ -7,7 +7,7 @@ fn keys(samples: &[BrowseSample]) -> Vec<&str> {
 }
 
 #[test]
-fn lines_are_samples_with_or_without_an_index() {
+fn jsonl_lines_are_samples_with_or_without_an_index() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.jsonl");
     let text = b"\n \n{\"a\": 1}\n\n{\"b\": 2}\r\n  {\"c\": 3}";
@@ -30,7 +30,7 @@ fn lines_are_samples_with_or_without_an_index() {
 }
 
 #[test]
-fn a_packed_file_is_unpacked_while_one_looks_and_says_where_that_ends() {
+fn compressed_jsonl_is_listed_up_to_its_damage() {
     let dir = tempfile::tempdir().unwrap();
     let text: String =
         (0..20_000_u64).map(|n| format!("{{\"n\": {}}}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
@@ -64,7 +64,7 @@ fn a_packed_file_is_unpacked_while_one_looks_and_says_where_that_ends() {
 }
 
 #[test]
-fn lines_that_are_no_objects_are_problems_and_rows_all_the_same() {
+fn lines_without_json_objects_are_rows_with_problems() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.jsonl");
     put(&path, b"{}\n[1]\n{}\nnull\n");
@@ -82,7 +82,7 @@ fn lines_that_are_no_objects_are_problems_and_rows_all_the_same() {
 }
 
 #[test]
-fn many_lines_longer_than_a_read_are_found() {
+fn jsonl_lines_longer_than_one_read_are_listed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.jsonl");
     let long = format!("{{\"t\": \"{}\"}}\n", "x".repeat(700_000));
@@ -97,7 +97,7 @@ fn many_lines_longer_than_a_read_are_found() {
 }
 
 #[test]
-fn loose_files_are_listed_by_folder_and_links_in_a_circle_end() {
+fn loose_files_are_grouped_by_folder_and_link_loops_end() {
     let dir = tempfile::tempdir().unwrap();
     for name in
         ["b.png", "a.tar.gz", "none", ".hidden", "sub/1.jpg", "sub/deep/2.JPG", "sub/10.jpg", ".nv-meta/index.sqlite"]
@@ -122,7 +122,7 @@ fn loose_files_are_listed_by_folder_and_links_in_a_circle_end() {
 }
 
 #[test]
-fn a_compressed_shard_is_listed_and_read_and_said_to_be_slow() {
+fn compressed_shard_is_listed_and_read_with_a_remark_on_speed() {
     let dir = small_set();
     let plain = std::fs::read(dir.path().join("a.tar")).unwrap();
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -20,7 +20,7 @@ fn text(catalog: &dyn Catalog, at: SampleAt) -> String {
 }
 
 #[test]
-fn rows_of_all_files_are_samples_in_the_order_of_names() {
+fn table_rows_are_samples_in_the_order_of_file_names() {
     let catalog = scanned(&golden("p01_parquet_files"));
     assert!(matches!(catalog.kind(), DatasetKind::TableFolder(kind) if kind.id == "parquet"));
     let groups = catalog.groups();
@@ -48,7 +48,7 @@ fn rows_of_all_files_are_samples_in_the_order_of_names() {
 }
 
 #[test]
-fn columns_that_are_not_encrypted_are_shown() {
+fn unencrypted_columns_of_an_encrypted_table_are_shown() {
     let dir = tempfile::tempdir().unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../parquet/tests/data/encrypted_column.parquet");
     put(&dir.path().join("a.parquet"), &std::fs::read(file).unwrap());
@@ -60,7 +60,7 @@ fn columns_that_are_not_encrypted_are_shown() {
 }
 
 #[test]
-fn a_damaged_row_group_does_not_hide_the_others() {
+fn damaged_row_group_does_not_hide_other_row_groups() {
     let dir = tempfile::tempdir().unwrap();
     let mut bytes = std::fs::read(golden("p02_codecs_and_encodings").join("6-zstd.parquet")).unwrap();
     bytes[200] ^= 1;

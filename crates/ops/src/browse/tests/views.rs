@@ -12,7 +12,7 @@ fn view(catalog: &dyn Catalog, at: usize) -> offsets::OffsetView {
 }
 
 #[test]
-fn all_that_is_said_about_a_sound_sample_agrees() {
+fn views_of_an_undamaged_sample_agree() {
     let dir = small_set();
     prepare(dir.path());
     let catalog = scanned(dir.path());
@@ -29,7 +29,7 @@ fn all_that_is_said_about_a_sound_sample_agrees() {
 }
 
 #[test]
-fn an_index_that_is_wrong_about_a_sample_is_caught() {
+fn wrong_index_rows_of_a_sample_are_reported_as_disagreements() {
     let dir = small_set();
     prepare(dir.path());
     let sqlite = rusqlite::Connection::open(dir.path().join(".nv-meta/index.sqlite")).unwrap();
@@ -55,7 +55,7 @@ fn an_index_that_is_wrong_about_a_sample_is_caught() {
 }
 
 #[test]
-fn an_offset_file_that_is_wrong_is_caught_too() {
+fn wrong_offset_file_is_reported_as_disagreement() {
     let dir = small_set();
     prepare(dir.path());
     put(&dir.path().join("a.tar.idx"), &gristmill_data::formats::energon::tar_idx::encode(&[0, 512, 1 << 40], 1 << 41));
@@ -67,7 +67,7 @@ fn an_offset_file_that_is_wrong_is_caught_too() {
 }
 
 #[test]
-fn a_long_name_shows_both_of_its_headers() {
+fn entry_with_a_long_name_shows_both_headers() {
     let dir = tempfile::tempdir().unwrap();
     let name = format!("{}.txt", "n".repeat(150));
     put_tar(&dir.path().join("a.tar"), &[(&name, b"x")]);
@@ -83,7 +83,7 @@ fn loaded(catalog: &dyn Catalog, at: usize) -> loader::LoaderView {
 }
 
 #[test]
-fn a_sample_is_shown_as_the_field_map_makes_it() {
+fn sample_is_shown_with_the_fields_of_its_field_map() {
     let dir = small_set();
     prepare(dir.path());
     let catalog = scanned(dir.path());
@@ -130,7 +130,7 @@ fn a_loader_function_is_shown_and_a_broken_or_missing_file_is_reported() {
 }
 
 #[test]
-fn problems_of_the_last_run_lead_to_their_samples() {
+fn problems_of_the_last_run_are_located_at_their_samples() {
     let dir = small_set();
     prepare(dir.path());
     let report = dir.path().join(".nv-meta/gristmill/report.json");
@@ -158,7 +158,7 @@ fn problems_of_the_last_run_lead_to_their_samples() {
 }
 
 #[test]
-fn a_repeated_key_is_found_in_the_shard_that_the_problem_names() {
+fn duplicate_key_is_located_in_the_shard_of_the_problem() {
     let dir = tempfile::tempdir().unwrap();
     put_tar(&dir.path().join("a.tar"), &[("000.txt", b"1"), ("key.txt", b"2")]);
     put_tar(&dir.path().join("b.tar"), &[("001.txt", b"3"), ("002.txt", b"4"), ("key.txt", b"5")]);

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_places_lead_to_each_other_past_empty_groups() {
+    fn sample_numbers_and_places_convert_across_empty_groups() {
         let groups = groups(&[0, 3, 0, 0, 2, 0]);
         assert_eq!(groups.total(), 5);
         let places: Vec<_> = (0..6).map(|n| groups.locate(n).map(|at| (at.group, at.index))).collect();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_beyond_all_measure_do_not_overflow() {
+    fn huge_group_counts_do_not_overflow() {
         let groups = groups(&[u64::MAX, u64::MAX, 1]);
         assert_eq!(groups.total(), u64::MAX);
         assert_eq!(groups.locate(u64::MAX - 1).unwrap().group, 0);

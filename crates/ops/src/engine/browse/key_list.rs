@@ -197,7 +197,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn files_at_the_top_are_named_as_their_samples() {
+    fn key_list_names_top_level_files_by_their_sample_key() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("in/b")).unwrap();
         for name in ["a.png", "a.seg.png", "b/c.png"] {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_kept_as_long_as_a_run_that_took_it() {
+    fn key_list_is_kept_as_long_as_the_run_that_reads_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join("lists").join(name);
         let (run, other) = (folder.path().join("out.gristmill"), folder.path().join("other.gristmill"));

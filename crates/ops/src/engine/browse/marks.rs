@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shard_knows_its_splits_and_every_sample_whether_it_is_left_out() {
+    fn marks_give_the_splits_of_shards_and_the_excluded_samples() {
         let groups = groups(&["a.tar", "d/b.tar", "d/c.tar", "e.tar"]);
         let splits = [
             (Arc::from("train"), vec!["a.tar", "a.tar", "d/c.tar", "gone.tar"]),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_with_several_slashes_holds_in_every_reading() {
+    fn exclude_item_with_several_slashes_applies_to_every_matching_shard() {
         let groups = groups(&["a", "a/b"]);
         let marks = Marks::new(&groups, &[], &["a/b/c"]);
         assert!(marks.is_sample_named(0, "b/c") && marks.is_sample_named(1, "c"));

@@ -234,7 +234,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rank_and_select_agree_with_a_plain_list(
+        fn match_bits_agree_with_a_plain_list(
             groups in prop::collection::vec(prop::collection::btree_set(0u64..3_000, 0..200), 0..5)
         ) {
             let lists: Vec<Vec<u64>> = groups.iter().map(|set| set.iter().copied().collect()).collect();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_groups_take_no_memory_and_positions_beyond_reason_are_left_out() {
+    fn whole_group_matches_need_no_memory_and_huge_positions_are_left_out() {
         let mut builder = MatchesBuilder::default();
         builder.whole_group(u64::MAX);
         builder.whole_group(0);

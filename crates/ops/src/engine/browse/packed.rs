@@ -263,7 +263,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn offsets_are_read_back_as_they_went_in(steps in prop::collection::vec(1u64..100_000, 0..400), unit in prop::sample::select(vec![1u64, 512])) {
+        fn packed_offsets_are_read_back(steps in prop::collection::vec(1u64..100_000, 0..400), unit in prop::sample::select(vec![1u64, 512])) {
             let mut packed = PackedOffsets::new(unit);
             let mut plain = Vec::new();
             let mut at = 7 * unit;
@@ -284,7 +284,7 @@ mod tests {
         }
 
         #[test]
-        fn names_are_read_back_as_they_went_in(names in prop::collection::vec("[a-c]{0,6}(é|\\.jpg)?", 0..300)) {
+        fn packed_names_are_read_back(names in prop::collection::vec("[a-c]{0,6}(é|\\.jpg)?", 0..300)) {
             let packed = PackedNames::new(names.iter().map(|name| name.as_bytes()));
             prop_assert_eq!(packed.len(), names.len() as u64);
             for (index, name) in names.iter().enumerate() {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_offsets_take_two_or_three_bytes_each() {
+    fn packed_offset_needs_at_most_three_bytes() {
         let mut packed = PackedOffsets::new(512);
         let mut at = 0;
         for index in 0..1_000_000u64 {

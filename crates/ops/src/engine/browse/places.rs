@@ -57,13 +57,13 @@ pub fn place_of(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Ou
     };
     match (subject.byte_offset, &subject.key) {
         (Some(offset), _) => sample_at_offset(catalog, group, offset, cancel),
-        (None, Some(key)) => without_row(catalog, group, key, cancel),
+        (None, Some(key)) => find_in_group(catalog, group, key, cancel),
         (None, None) => Ok(SubjectLocation::Group(group)),
     }
 }
 
 /// Finds a sample by its key that has no row in the tables, as another sample has the same key.
-fn without_row(catalog: &dyn Catalog, group: u32, key: &str, cancel: &Cancel) -> Outcome<SubjectLocation> {
+fn find_in_group(catalog: &dyn Catalog, group: u32, key: &str, cancel: &Cancel) -> Outcome<SubjectLocation> {
     let (mut start, count) = (0, catalog.groups().group(group).map_or(0, |group| group.samples));
     while start < count {
         let samples = catalog.samples(SampleAt { group, index: start }, WINDOW, cancel)?;

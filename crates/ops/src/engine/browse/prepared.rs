@@ -14,7 +14,7 @@ use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
 use gristmill_data::formats::energon::tar_idx::TarIdx;
 use gristmill_data::source::contents;
-use gristmill_data::source::tar::{can_precede, BLOCK};
+use gristmill_data::source::tar::{may_be_header_of, BLOCK};
 use gristmill_storage::cache::open_cached;
 use gristmill_storage::listing::stamps_below;
 use gristmill_storage::local_copy::copy_of_version;
@@ -274,7 +274,7 @@ impl PreparedCatalog {
         let mut bytes = contents::read_part(shard, begin, size, limit.saturating_add(BLOCK))?;
         let name = format!("{}.{}", sample.key, part.name);
         match bytes.first_chunk() {
-            Some(header) if can_precede(header, name.as_bytes(), part.byte_size) => Ok(bytes.split_off(BLOCK)),
+            Some(header) if may_be_header_of(header, name.as_bytes(), part.byte_size) => Ok(bytes.split_off(BLOCK)),
             _ => Err(changed()),
         }
     }

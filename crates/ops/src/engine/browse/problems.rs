@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn problems_are_gone_through_forward_and_back_and_keep_their_first_reason() {
+    fn problem_list_is_walked_in_both_directions_and_keeps_first_reasons() {
         let at = |group, index| SampleAt { group, index };
         let mut list = ProblemList::default();
         let known = |why: &str| SampleProblem::new(ProblemKind::Other, why);

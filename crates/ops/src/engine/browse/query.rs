@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_is_recognized_by_its_marks() {
+    fn key_query_kind_is_recognized_by_its_prefix() {
         for (text, yes, no) in [
             ("^ab", "abc", "cab"),
             ("ab", "cabc", "acb"),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_or_monstrous_pattern_is_refused_with_a_reason() {
+    fn invalid_or_too_large_pattern_is_refused_with_a_reason() {
         assert!(KeyQuery::parse("/a(/").unwrap_err().why.contains("unclosed group"));
         assert!(KeyQuery::parse("/(((a{1000}){1000}){1000})/").is_err());
     }

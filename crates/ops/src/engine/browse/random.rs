@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_draws_the_same_samples_again_and_another_seed_others() {
+    fn random_draw_is_reproducible_by_seed() {
         let groups = groups(1_000_000);
         let drawn = distinct(&groups, None, 7, 20);
         assert_eq!(drawn, distinct(&groups, None, 7, 20));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_few_are_drawn_and_of_none_none() {
+    fn random_draw_beyond_the_number_of_samples_gives_all_of_them() {
         assert_eq!(distinct(&groups(5), None, 3, 9).len(), 5);
         assert_eq!(distinct(&groups(0), None, 3, 9), []);
         assert_eq!(distinct(&groups(5), Some(&Matches::default()), 3, 9), []);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_spread_over_the_whole_range() {
+    fn random_numbers_are_spread_over_the_whole_range() {
         let mut tenths = [0u32; 10];
         for nth in 0..10_000 {
             tenths[(number(42, nth, 1_000).unwrap() / 100) as usize] += 1;

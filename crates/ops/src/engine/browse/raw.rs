@@ -321,7 +321,7 @@ impl Catalog for Raw {
     }
 
     fn scan_all(&self) {
-        self.shared.turns.free_all();
+        self.shared.turns.allow_all_scans();
     }
 
     fn is_idle(&self) -> bool {

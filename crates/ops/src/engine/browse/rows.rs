@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_successor_of_a_prefix_is_after_all_that_begin_with_it() {
+    fn prefix_successor_is_after_every_key_with_the_prefix() {
         assert_eq!(successor("ab").unwrap(), "ac");
         assert_eq!(successor("a\u{10ffff}").unwrap(), "b");
         assert_eq!(successor("\u{d7ff}").unwrap(), "\u{e000}");

@@ -137,7 +137,7 @@ impl ScanQueue {
     }
 
     /// Allows the scan of all groups.
-    pub(super) fn free_all(&self) {
+    pub(super) fn allow_all_scans(&self) {
         self.inner().free = usize::MAX;
         self.changed.notify_all();
     }
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_preferred_group_has_the_next_turn_and_every_group_has_one() {
+    fn preferred_group_is_scanned_next_and_every_group_once() {
         let turns = ScanQueue::default();
         let cancel = Cancel::default();
         turns.begin(6, 6);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_beyond_the_limit_wait_until_they_are_preferred() {
+    fn groups_beyond_the_scan_limit_wait_until_preferred() {
         let turns = ScanQueue::default();
         let cancel = Cancel::default();
         turns.begin(9, 1);
@@ -227,7 +227,7 @@ mod tests {
             assert!(last.ends_with(&[None]) && !last.contains(&Some(8)), "{last:?}");
         });
         let turns = ScanQueue::default();
-        turns.free_all();
+        turns.allow_all_scans();
         turns.begin(2, 1);
         assert_eq!([turns.next(&cancel), turns.next(&cancel), turns.next(&cancel)], [Some(0), Some(1), None]);
     }

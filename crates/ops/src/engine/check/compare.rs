@@ -71,7 +71,7 @@ pub(super) fn compare_shard(
         watch,
         checked: CheckCounts { shards: 1, bytes: shard.stamp.bytes, ..CheckCounts::default() },
     };
-    let filter = OnlyProblems { problems: handles.problems, prepared };
+    let filter = NoteFilter { problems: handles.problems, prepared };
     let filtered = Handles { problems: &filter, ..*handles };
     let scan = match keys {
         Some(keys) => keys.scan((shard, id), &filtered, &mut sink)?,
@@ -94,12 +94,12 @@ fn prepare<'t>(tables: &'t Tables, path: &std::path::Path) -> Outcome<(Statement
 }
 
 /// Passes problems on and drops notes: the notes of a scan were reported when the data set was prepared.
-struct OnlyProblems<'a> {
+struct NoteFilter<'a> {
     problems: &'a dyn ProblemSink,
     prepared: &'a PreparedDataset,
 }
 
-impl ProblemSink for OnlyProblems<'_> {
+impl ProblemSink for NoteFilter<'_> {
     fn report(&self, problem: Problem) -> Outcome<()> {
         if problem.severity == Severity::Note {
             return Ok(());
@@ -116,7 +116,7 @@ impl ProblemSink for OnlyProblems<'_> {
     }
 }
 
-impl OnlyProblems<'_> {
+impl NoteFilter<'_> {
     fn is_recorded_empty(&self, problem: &Problem) -> bool {
         let counts = &self.prepared.info.shard_counts;
         counts.iter().any(|(name, count)| Some(name) == problem.subject.shard.as_ref() && *count == 0)
@@ -480,7 +480,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_walked_along_an_index_and_never_sorted_as_a_whole() {
+    fn row_comparison_uses_database_indexes_without_sorting() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         connection.execute_batch(tables::CREATE_SAMPLE_TABLES).unwrap();
         connection.execute_batch(tables::CREATE_SAMPLE_INDEXES).unwrap();

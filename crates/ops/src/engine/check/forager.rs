@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_index_has_no_findings() {
+    fn undamaged_forager_index_has_no_findings() {
         let (facts, said) = check_damaged(|_| ());
         let facts = facts.unwrap();
         assert_eq!((facts.samples, facts.bytes, facts.shortest, facts.longest, said.as_str()), (3, 24, 8, 8, ""));
@@ -333,7 +333,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_table_is_walked(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn any_forager_table_is_checked_without_failure(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let (facts, _) = check_damaged(|root| put(&root.join("index/sample_locations.bin"), &bytes));
             prop_assert!(facts.is_ok());
         }

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_and_masks_of_samples_are_examined() {
+    fn invalid_ids_and_masks_of_forager_samples_are_reported() {
         let of = |ids, masks, greatest| check_file("t/a.bin", &masked(ids, masks), 10, Some(MASKED), greatest);
         assert_eq!(of([1, 2, 3, 4], [0, 1, 0, 1], Some(4)), "");
         assert!(of([1, 2, 5, 4], [0, 1, 0, 1], Some(4)).contains("the id 5 is beyond those of v: 0 to 4"));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_the_reader_fails_at_are_named() {
+    fn lines_that_the_forager_reader_refuses_are_reported() {
         let all = b"{\"a\": NaN}\n  \nnope\n[1]";
         let said = check_file("a.jsonl", all, all.len() as u64, None, None);
         assert_eq!(said.lines().count(), 2, "{said}");
@@ -259,7 +259,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_schema_is_held_against_any_data(
+        fn any_forager_schema_is_checked_against_any_data(
             data in proptest::collection::vec(any::<u8>(), 1..100),
             [sample_size, offset, total] in any::<[u64; 3]>(),
             dtype in "(uint8|uint16|int64|float32)",

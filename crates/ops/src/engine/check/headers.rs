@@ -107,7 +107,7 @@ impl HeaderPass<'_, '_> {
         }
         let Some(mut start) = self.words.next()? else { return Ok(false) };
         // The loader reads the first sample from byte 0, whatever offset its row contains.
-        if start > 0 && !self.begins_well(start, handles)? {
+        if start > 0 && !self.is_start_readable(start, handles)? {
             return Ok(false);
         }
         let mut counted = 0;
@@ -135,7 +135,7 @@ impl HeaderPass<'_, '_> {
     }
 
     /// Whether all entries before the first sample can be read, and none of them is a part that would be lost.
-    fn begins_well(&self, first: u64, handles: &Handles<'_>) -> Outcome<bool> {
+    fn is_start_readable(&self, first: u64, handles: &Handles<'_>) -> Outcome<bool> {
         let file = Arc::new(open_read(self.blocks.file.path())?);
         let mut is_sound = true;
         each_entry(&file, 0, first, handles.cancel, &mut |item| {

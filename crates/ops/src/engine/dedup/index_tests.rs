@@ -38,7 +38,7 @@ fn problems(folder: &Path) -> Vec<Problem> {
 }
 
 #[test]
-fn indexes_of_the_reference_are_right_and_hold_what_it_wrote() {
+fn dedup_indexes_of_the_reference_pass_the_check_and_give_its_output() {
     for case in CASES {
         let dir = tempfile::tempdir().unwrap();
         let (index, min_length) = index_of(case, dir.path());
@@ -91,7 +91,7 @@ fn indexes_of_the_reference_are_right_and_hold_what_it_wrote() {
 }
 
 #[test]
-fn damage_is_found_wherever_it_is() {
+fn damage_of_any_dedup_index_file_is_found() {
     let source = tempfile::tempdir().unwrap();
     let (_, min_length) = index_of("v06_edges", source.path());
     let ranges = format!("dedup_minlen{min_length}/{REMOVE_RANGES}");
@@ -144,7 +144,7 @@ fn damage_is_found_wherever_it_is() {
 }
 
 #[test]
-fn paths_that_lead_out_and_gaps_between_shards_are_refused() {
+fn paths_outside_the_input_and_gaps_between_shards_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (index, _) = index_of("v06_edges", dir.path());
     let folder = shard_folder(dir.path(), 0);

@@ -76,7 +76,7 @@ fn written(file: &TextFile, held: usize, layouts: &[Layout], ranges: impl Fn(u64
 }
 
 #[test]
-fn lines_are_noted_whose_other_fields_are_as_python_writes_them() {
+fn lines_with_python_formatted_other_fields_are_noted() {
     let dir = tempfile::tempdir().unwrap();
     let [remove, under, _] = layouts();
     for (line, is_noted) in [
@@ -146,7 +146,7 @@ fn check_corpus(corpus: &[u8]) {
 }
 
 #[test]
-fn records_are_written_as_python_writes_them() {
+fn records_are_written_as_python_json_dumps() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/python/json_dumps");
     check_corpus(&std::fs::read(root.join("cases.txt")).unwrap());
     // Optionally checks a larger corpus made by `make.py`.
@@ -156,7 +156,7 @@ fn records_are_written_as_python_writes_them() {
 }
 
 #[test]
-fn ranges_go_where_the_layout_says() {
+fn ranges_are_written_at_the_key_path_of_the_layout() {
     let dir = tempfile::tempdir().unwrap();
     let line = r#"{"m": {"x": {"y": 1, "z": 2, "y": {"q": 1}}, "x2": 1}, "text": "0123456789", "n": 5}"#;
     let file = file_of(dir.path(), line.as_bytes(), Packing::Plain);
@@ -188,7 +188,7 @@ fn ranges_go_where_the_layout_says() {
 }
 
 #[test]
-fn lines_that_take_no_part_stay_and_blank_ones_go() {
+fn lines_without_text_are_kept_and_blank_lines_removed() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = b"{\"text\":1}\r\n\n{ \"a\" : \xff\n \t\r\n{\"text\":\"a\"}";
     let file = file_of(dir.path(), bytes, Packing::Plain);
@@ -219,7 +219,7 @@ fn line() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn lines_in_pieces_are_written_like_lines_that_are_held(
+    fn lines_written_in_pieces_equal_lines_written_whole(
         lines in proptest::collection::vec(line(), 1..6),
         cuts in proptest::collection::btree_set(0u64..80, 0..8),
         is_packed in any::<bool>(),

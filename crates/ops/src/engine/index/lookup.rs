@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// An exclude item with names of samples that do not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LostExclude {
+pub struct UnmatchedExclude {
     /// The item as given.
     pub item: String,
     /// One missing name of the item, with braces expanded.
@@ -29,7 +29,7 @@ pub fn unmatched_excludes(
     items: &[String],
     duplicates: Duplicates,
     cancel: &Cancel,
-) -> Outcome<Vec<LostExclude>> {
+) -> Outcome<Vec<UnmatchedExclude>> {
     if items.is_empty() {
         return Ok(Vec::new());
     }
@@ -54,7 +54,7 @@ pub fn unmatched_excludes(
             }
         }
         if let Some(example) = example {
-            found.push(LostExclude { item: item.clone(), example: example.clone(), lost, all: names.len() });
+            found.push(UnmatchedExclude { item: item.clone(), example: example.clone(), lost, all: names.len() });
         }
     }
     Ok(found)

@@ -22,7 +22,7 @@ mod writer;
 
 pub use duplicates::{DuplicateKey, UnusedSamples};
 pub use entries::{Entries, Entry};
-pub use lookup::{unmatched_excludes, LostExclude};
+pub use lookup::{unmatched_excludes, UnmatchedExclude};
 pub(in crate::engine) use media::sql_failure;
 pub use media::{carry_media_tables, CarriedMedia};
 pub use respool::{respool_unit, OldIndex};

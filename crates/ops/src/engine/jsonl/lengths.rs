@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_the_extremes_have_a_place() {
+    fn empty_and_extreme_lengths_have_quantiles() {
         let mut lengths = Lengths::default();
         assert_eq!((lengths.mean(), lengths.quantile(0.5), lengths.bars()), (0.0, 0, Vec::new()));
         lengths.add(0);

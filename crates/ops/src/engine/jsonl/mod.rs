@@ -27,13 +27,13 @@ const MAX_RANGE_BYTES: u64 = 8 << 20;
 /// Minimum size of a range, in bytes.
 const MIN_RANGE_BYTES: u64 = 1 << 20;
 /// Bytes of a range for which memory of one line position, four bytes, is reserved: a line has at least three bytes.
-const PLACE_SHARE: u64 = 2;
+const RANGE_BYTES_PER_POSITION: u64 = 2;
 
 /// Divides a file of `len` bytes into ranges for `threads` threads that together use at most `memory_bytes`.
 pub fn units(len: u64, threads: usize, memory_bytes: u64) -> Vec<Unit> {
     let threads = threads.max(1) as u64;
     // Results of later ranges are held until the earlier ones are joined, at most one per thread.
-    let fits = memory_bytes * PLACE_SHARE / (4 * threads);
+    let fits = memory_bytes * RANGE_BYTES_PER_POSITION / (4 * threads);
     jsonl::units(len, len.div_ceil(threads).min(fits).clamp(MIN_RANGE_BYTES, MAX_RANGE_BYTES))
 }
 

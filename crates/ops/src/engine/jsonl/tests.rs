@@ -58,7 +58,7 @@ fn put(dir: &Path, bytes: &[u8]) -> PathBuf {
 
 proptest! {
     #[test]
-    fn any_file_in_ranges_of_any_size_is_as_a_naive_reading_has_it(
+    fn jsonl_index_of_any_range_size_matches_a_naive_reading(
         text in "([ \t\r{}\\[x\u{b}\u{c}é]{0,6}\n{0,3}|\\{[a-z\"]{0,5}\\}[ \r]{0,2}\n{1,2}){0,12}",
         size in 1_u64..40,
     ) {

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// Maximum number of folders with the same name. A name in more folders is treated as a number within its folder.
 const MAX_FOLDERS: u64 = 8;
 /// Number of digits below which a name of digits alone is treated as such a number.
-const FEWEST_DIGITS: usize = 6;
+const MIN_NAME_DIGITS: usize = 6;
 
 /// Writes the text of a name's record: the last component, a slash, and the folders. The last component contains no slash, so that equal
 /// ones are adjacent after sorting.
@@ -73,7 +73,7 @@ impl Matcher<3> for Names {
             return;
         }
         let name = name_of(&self.key);
-        let is_number = name.is_empty() || (name.len() < FEWEST_DIGITS && name.iter().all(u8::is_ascii_digit));
+        let is_number = name.is_empty() || (name.len() < MIN_NAME_DIGITS && name.iter().all(u8::is_ascii_digit));
         if folders > MAX_FOLDERS || is_number {
             found.common_names += 1;
         } else {

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_a_sample_is_its_media_and_without_them_its_text() {
+    fn media_parts_identify_a_sample_and_text_parts_if_it_has_no_media() {
         let options = LeakOptions::default();
         assert_eq!(counting(&[("jpg", 900), ("txt", 900), ("cls", 1)], &options), ["jpg"]);
         assert_eq!(counting(&[("left.PNG", 900), ("latent.npy", 64)], &options), ["left.PNG", "latent.npy"]);
@@ -248,14 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_named_count_alone_whatever_they_are() {
+    fn only_named_parts_identify_a_sample() {
         let options = LeakOptions { parts: vec!["txt".into()], smallest_part: 2, ..LeakOptions::default() };
         assert_eq!(counting(&[("jpg", 900), ("txt", 3)], &options), ["txt"]);
         assert_eq!(counting(&[("jpg", 900), ("txt", 1)], &options), [""; 0]);
     }
 
     #[test]
-    fn a_record_keeps_the_name_and_place_of_its_part() {
+    fn packed_part_reference_is_unpacked_unchanged() {
         for (name, ordinal) in [(0, 0), (1, 5), (4097, 1_000_000)] {
             let which = PartRef { name, ordinal };
             assert_eq!(PartRef::unpacked(which.packed()), which);

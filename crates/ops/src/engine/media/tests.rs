@@ -34,7 +34,7 @@ fn widths(dir: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn spools_give_back_what_was_put_in() {
+fn media_spool_rows_are_read_back() {
     let dir = tempfile::tempdir().unwrap();
     let rows = spooled(dir.path(), 0, &[("aaa.png", 1), ("aab\n.png", 2), ("ä", 3)]);
     assert_eq!((rows.entries, rows.images, rows.av, rows.rows()), (3, 3, 0, 3));
@@ -47,7 +47,7 @@ fn spools_give_back_what_was_put_in() {
 }
 
 #[test]
-fn the_later_of_two_rows_stays_and_old_rows_are_checked_only_where_they_were_not_replaced() {
+fn later_media_row_replaces_earlier_row_and_unreplaced_old_rows_are_checked() {
     let dir = tempfile::tempdir().unwrap();
     let first = [
         spooled(dir.path(), 0, &[("k2", 1), ("x", 1), ("k1", 1)]),
@@ -70,7 +70,7 @@ fn the_later_of_two_rows_stays_and_old_rows_are_checked_only_where_they_were_not
 }
 
 #[test]
-fn the_file_depends_on_the_rows_and_not_on_how_they_were_divided() {
+fn media_database_does_not_depend_on_the_division_into_units() {
     let rows: Vec<(String, u32)> = (0..500).map(|n| (format!("k{:03}", (n * 37) % 500), n)).collect();
     let rows: Vec<(&str, u32)> = rows.iter().map(|(key, n)| (key.as_str(), *n)).collect();
     let picture = |pieces: usize| {
@@ -88,7 +88,7 @@ fn the_file_depends_on_the_rows_and_not_on_how_they_were_divided() {
 }
 
 #[test]
-fn an_entry_is_looked_up_by_the_key_and_part_that_its_name_has() {
+fn media_entry_is_looked_up_by_its_key_and_part() {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
     connection
         .execute_batch(
@@ -106,7 +106,7 @@ fn an_entry_is_looked_up_by_the_key_and_part_that_its_name_has() {
 }
 
 #[test]
-fn names_decide_what_is_opened() {
+fn media_filter_selects_files_by_name() {
     let glob = |text: &str| MediaFilter::Glob(text.split(',').map(str::to_owned).collect());
     assert!(picks(&MediaFilter::Extension, "a/b.JPG") && !picks(&MediaFilter::Extension, "a.txt"));
     assert!(picks(&MediaFilter::Header, "a.txt"));
@@ -127,7 +127,7 @@ impl ByteSource for PanickingSource {
 }
 
 #[test]
-fn a_defect_of_a_reader_costs_one_entry_and_not_the_run() {
+fn panic_of_a_media_reader_affects_only_its_entry() {
     let (plan, cancel) = (MediaPlan { filter: MediaFilter::Extension, decode: false }, Cancel::default());
     let mut prober = Prober::new(&plan, false, &cancel);
     assert!(
@@ -139,7 +139,7 @@ fn a_defect_of_a_reader_costs_one_entry_and_not_the_run() {
 }
 
 #[test]
-fn a_header_decides_before_the_name_and_the_name_where_the_header_says_nothing() {
+fn media_type_is_decided_by_header_first_and_then_by_name() {
     let cancel = Cancel::default();
     let header = MediaPlan { filter: MediaFilter::Header, decode: false };
     let mut prober = Prober::new(&header, false, &cancel);

@@ -128,7 +128,7 @@ pub(super) fn lookup(member: &AuxMember, cancel: &Cancel) -> Outcome<Option<AuxL
             asked.insert(text.to_owned());
             if any_has(&sources, text)? {
                 lookup.found += 1;
-            } else if is_like_media(text) {
+            } else if is_media_name(text) {
                 lookup.missing += 1;
                 if lookup.examples.len() < MAX_EXAMPLES {
                     lookup.examples.push(text.to_owned());
@@ -153,7 +153,7 @@ fn any_has(sources: &[AuxSource], name: &str) -> Outcome<bool> {
 }
 
 /// Whether a text is a name with the extension of a picture, audio or video file, and not a URL.
-fn is_like_media(text: &str) -> bool {
+fn is_media_name(text: &str) -> bool {
     type_by_extension(text).is_some() && !text.contains("://") && !text.starts_with("data:")
 }
 

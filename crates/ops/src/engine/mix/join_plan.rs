@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_is_the_hash_that_the_loader_makes() {
+    fn join_index_name_is_the_hash_of_the_loader() {
         // The name is hashlib.sha256(b"\0uuid=u1\0excludes=\0nonmatch=error\0\0uuid=u2\0excludes=a.tar/x\0\0nonmatch=skip\0").
         let inputs = [input_with("u1", &[], Nonmatch::Error), input_with("u2", &["a.tar/x"], Nonmatch::Skip)];
         let (names, is_certain) = names(&inputs);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_excludes_give_every_name_that_the_loader_may_ask_for() {
+    fn join_with_few_excludes_has_a_name_for_every_exclude_order() {
         let (all, is_certain) = names(&[input_with("u", &["a/1", "a/2", "a/3"], Nonmatch::Error)]);
         assert_eq!((all.len(), is_certain), (6, true));
         assert_eq!(all.iter().collect::<HashSet<_>>().len(), 6);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_is_next_to_the_file() {
+    fn join_cache_folder_is_next_to_its_metadataset() {
         assert_eq!(cache_folder(Path::new("/d/mix.yaml")), Path::new("/d/mix.yaml.cache"));
     }
 }

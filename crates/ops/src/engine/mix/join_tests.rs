@@ -57,7 +57,7 @@ fn at(shard: i64, index: i64) -> Cell {
 }
 
 #[test]
-fn rows_follow_the_split_of_the_first_member_and_point_into_both() {
+fn join_rows_follow_the_first_member_and_point_into_both_members() {
     let dir = house(&all_backwards());
     let (counts, rows) = join(&dir, "").unwrap();
     assert_eq!((counts.samples, counts.rows, counts.skipped), (20, 20, 0));
@@ -70,7 +70,7 @@ fn rows_follow_the_split_of_the_first_member_and_point_into_both() {
 }
 
 #[test]
-fn a_sample_that_is_missing_is_refused_left_out_or_joined_with_nothing() {
+fn missing_join_sample_is_refused_skipped_or_joined_with_nothing() {
     let mut some = keys("k", 0..10);
     some.retain(|key| key != "k0003" && key != "k0007");
     let set = Set {
@@ -93,7 +93,7 @@ fn a_sample_that_is_missing_is_refused_left_out_or_joined_with_nothing() {
 }
 
 #[test]
-fn a_match_in_another_split_or_an_excluded_shard_is_none() {
+fn match_in_another_split_or_excluded_shard_counts_as_missing() {
     let set = Set {
         shards: vec![("x.tar", keys("k", 0..10)), ("y.tar", keys("k", 20..30))],
         splits: vec![("train", vec!["x.tar"]), ("val", vec!["y.tar"])],
@@ -142,7 +142,7 @@ fn refuses_join_without_common_keys() {
 }
 
 #[test]
-fn the_result_does_not_depend_on_the_memory() {
+fn join_does_not_depend_on_the_memory_limit() {
     let many = |prefix: &str, count: usize| {
         let mut all = keys(prefix, 0..count);
         // With long keys, the data exceeds the smallest buffer many times.
@@ -164,7 +164,7 @@ fn the_result_does_not_depend_on_the_memory() {
 }
 
 #[test]
-fn a_key_that_is_there_twice_is_refused() {
+fn duplicate_key_in_a_join_member_is_refused() {
     let dir = house(&all_backwards());
     let database = dir.path().join("two/.nv-meta/index.sqlite");
     let connection = rusqlite::Connection::open(&database).unwrap();
@@ -178,7 +178,7 @@ fn a_key_that_is_there_twice_is_refused() {
 }
 
 #[test]
-fn damaged_tables_and_a_stop_end_the_join() {
+fn damaged_tables_of_a_join_member_are_a_data_failure() {
     let dir = house(&all_backwards());
     let database = dir.path().join("two/.nv-meta/index.sqlite");
     let connection = rusqlite::Connection::open(&database).unwrap();

@@ -160,7 +160,7 @@ fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
     let plans = std::mem::take(&mut walk.joins);
     for plan in &plans {
         let file = file_of(plan, outermost);
-        if let Some(why) = nothing_is_not_read(plan.filled()) {
+        if let Some(why) = unreadable_rows_reason(plan.filled()) {
             walk.report_once(&file, plan.at, ProblemKind::BadMetadataset, Severity::Note, why);
         }
         if plan.rows().is_none() {
@@ -174,7 +174,7 @@ fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
 
 /// Returns the reason why the loader cannot use an index with rows that lack a member: this version writes such rows but fails to read
 /// them.
-fn nothing_is_not_read(rows: Option<u64>) -> Option<UnusableMember> {
+fn unreadable_rows_reason(rows: Option<u64>) -> Option<UnusableMember> {
     let rows = rows.filter(|&rows| rows > 0)?;
     let rows = gristmill_core::text::count(rows, "joined sample");
     let message = format!(
@@ -185,7 +185,7 @@ fn nothing_is_not_read(rows: Option<u64>) -> Option<UnusableMember> {
 
 /// Returns message and hint about joined samples that this version of the loader cannot read; `None` if there are none.
 pub fn unreadable_rows(rows: u64) -> Option<(String, Option<String>)> {
-    nothing_is_not_read(Some(rows)).map(|why| (why.message, why.hint))
+    unreadable_rows_reason(Some(rows)).map(|why| (why.message, why.hint))
 }
 
 /// Reports joins whose indexes collide. The loader names the index of a join by its members and not by the split, so two splits may need

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_resolve_by_their_text() {
+    fn member_paths_are_resolved_without_the_file_system() {
         let at = |text: &str| resolve(Path::new("/d/mix"), text);
         let local = |text: &str| Ok(PathTarget::Local(PathBuf::from(text)));
         assert_eq!(at("../a"), local("/d/a"));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_path_leads_back_to_where_it_came_from() {
+    fn relative_member_path_resolves_to_the_original_path() {
         for (from, to, expected) in [
             ("/d/mix", "/d/a", "../a"),
             ("/d/mix", "/d/mix/a/b", "a/b"),

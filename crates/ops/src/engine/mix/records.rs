@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_spread_over_all_of_it() {
+    fn checked_records_are_spread_over_the_whole_file() {
         assert_eq!(spread(0).count(), 0);
         assert_eq!(spread(3).collect::<Vec<_>>(), [0, 1, 2]);
         let many: Vec<u64> = spread(u64::MAX).collect();

@@ -40,7 +40,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn a_blend_shares_by_weight_whatever_the_sizes() {
+fn blend_shares_follow_weights_and_not_sizes() {
     let dir = house();
     let path = mix(&dir, "  train:\n    blend:\n    - {path: a, weight: 3}\n    - {path: ./b, weight: 1}\n    - {path: j.jsonl, weight: 4}\n");
     let facts = facts(&path);
@@ -66,7 +66,7 @@ fn an_epochized_blend_counts_repetitions() {
 }
 
 #[test]
-fn nested_files_multiply_down_the_tree() {
+fn shares_of_nested_files_are_multiplied() {
     let dir = house();
     metadataset(
         &dir.path().join("sub/inner.yaml"),
@@ -83,7 +83,7 @@ fn nested_files_multiply_down_the_tree() {
 }
 
 #[test]
-fn a_blend_in_an_epochized_blend_is_found_through_files() {
+fn blend_inside_an_epochized_blend_is_found_across_files() {
     let dir = house();
     metadataset(&dir.path().join("inner.yaml"), "  train: {blend: [{path: a}]}\n");
     metadataset(&dir.path().join("middle.yaml"), "  train: {path: inner.yaml}\n");
@@ -136,7 +136,7 @@ fn excluded_samples_are_in_no_overlap() {
 }
 
 #[test]
-fn subsets_go_down_the_tree_and_are_held_against_the_sizes() {
+fn subsets_apply_to_nested_members_and_are_checked_against_sizes() {
     let dir = house();
     let path = mix(&dir, "  train:\n    blend:\n    - {path: a, subset: {range: [50%, 100%]}}\n    - {path: b, subset: {range: [2, 8]}}\n    subset: {range: [0%, 50%]}\n");
     let facts = facts(&path);
@@ -154,7 +154,7 @@ fn subsets_go_down_the_tree_and_are_held_against_the_sizes() {
 }
 
 #[test]
-fn what_is_wrong_with_a_member_is_said_at_its_line_with_the_way_out() {
+fn invalid_member_is_reported_at_its_line_with_a_hint() {
     let dir = house();
     std::fs::create_dir_all(dir.path().join("plain")).unwrap();
     std::fs::create_dir_all(dir.path().join("raw")).unwrap();
@@ -198,7 +198,7 @@ fn what_is_wrong_with_a_member_is_said_at_its_line_with_the_way_out() {
 }
 
 #[test]
-fn repetitions_that_leave_nothing_and_empty_aux_are_reported() {
+fn repetitions_without_samples_and_empty_aux_sources_are_reported() {
     let dir = house();
     let messages = |text: &str| complaints(&facts(&mix(&dir, text)));
     let few = messages("  val:\n    blend_epochized:\n    - {path: j.jsonl, repetitions: 0.1}\n");
@@ -234,7 +234,7 @@ fn empty_splits_unknown_shards_and_folders_of_media_are_refused() {
 }
 
 #[test]
-fn circles_and_deep_nesting_end() {
+fn cyclic_and_too_deep_metadatasets_are_refused() {
     let dir = house();
     metadataset(&dir.path().join("b.yaml"), "  train: {path: mix.yaml}\n");
     let path = mix(&dir, "  train: {path: b.yaml}\n");
@@ -253,7 +253,7 @@ fn circles_and_deep_nesting_end() {
 }
 
 #[test]
-fn files_that_multiply_each_other_are_cut_off() {
+fn metadatasets_with_too_many_resolved_members_are_refused() {
     let dir = house();
     for n in 0..20 {
         let next = if n == 19 { "a".to_owned() } else { format!("d{}.yaml", n + 1) };
@@ -265,7 +265,7 @@ fn files_that_multiply_each_other_are_cut_off() {
 }
 
 #[test]
-fn a_nested_file_is_checked_as_the_loader_checks_it() {
+fn nested_metadataset_is_checked_as_by_the_loader() {
     let dir = house();
     let inner = dir.path().join("inner.yaml");
     metadataset(&inner, "  train: {path: a}\n  other: {path: nowhere}\n");
@@ -305,7 +305,7 @@ fn version_1_members_are_not_jsonl_files() {
 }
 
 #[test]
-fn joins_show_what_they_need_and_whether_it_is_there() {
+fn joins_list_their_missing_index_and_refuse_unsuitable_members() {
     let dir = house();
     let joiner = "joiner: {__module__: m, __function__: f}";
     let path =
@@ -326,7 +326,7 @@ fn joins_show_what_they_need_and_whether_it_is_there() {
 }
 
 #[test]
-fn two_splits_of_one_join_would_share_an_index_and_are_refused() {
+fn two_splits_with_the_same_join_are_refused() {
     let dir = house();
     let join = "{join: [{path: a}, {path: sub/c}], joiner: {__module__: m, __function__: f}}";
     let path = mix(&dir, &format!("  train: {join}\n  val: {join}\n"));
@@ -400,7 +400,7 @@ mod authored {
     }
 
     #[test]
-    fn everything_a_plan_can_say_reaches_the_file() {
+    fn every_answer_of_a_mix_plan_is_written_to_the_file() {
         let dir = house();
         let mut plan = plan(&dir, MixKind::Epochized, &[("b", 2.0)]);
         plan.splits = vec!["train".into()];
@@ -435,7 +435,7 @@ mod authored {
     }
 
     #[test]
-    fn relative_paths_are_written_as_seen_from_the_file() {
+    fn relative_member_paths_are_written_relative_to_the_file() {
         let mut plan = MixPlan::new("some/where/new.yaml", MixKind::Blend);
         plan.members = vec![MixMember::new("some/data", 1.0), MixMember::new("some/where/x.jsonl", 1.0)];
         plan.splits = vec!["train".into()];
@@ -464,7 +464,7 @@ mod authored {
     }
 
     #[test]
-    fn plans_that_no_file_can_hold_are_usage_failures() {
+    fn invalid_mix_plans_are_usage_failures() {
         let dir = house();
         let class = |plan: &MixPlan| render(plan).unwrap_err();
         let good = plan(&dir, MixKind::Blend, &[("a", 1.0)]);

@@ -65,7 +65,7 @@ impl Assembly {
 
     /// Keeps a last line without line end unchanged, so that the next line is appended to it, as in the reference program.
     #[must_use]
-    pub fn gluing(mut self, glue: bool) -> Self {
+    pub fn joining_last_line(mut self, glue: bool) -> Self {
         self.glue = glue;
         self
     }

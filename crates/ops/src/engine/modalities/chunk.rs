@@ -86,12 +86,12 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_seed_of_a_chunk_is_that_of_the_reference() {
+    fn chunk_seed_matches_the_reference() {
         assert_eq!(Chunk { id: 0, of: 4 }.seed("42"), 769_357_083);
     }
 
     #[test]
-    fn a_chunk_that_does_not_exist_is_refused() {
+    fn chunk_number_beyond_the_count_is_refused() {
         assert!(Chunk::new(3, 4).is_ok());
         assert!(Chunk::new(4, 4).is_err());
         assert!(Chunk::new(0, 0).is_err());
@@ -99,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chunks_follow_each_other_and_differ_by_one_at_most(items in 0usize..5_000, of in 1u64..70) {
+        fn chunks_are_consecutive_and_differ_by_at_most_one_item(items in 0usize..5_000, of in 1u64..70) {
             let ranges: Vec<_> = (0..of).map(|id| Chunk { id, of }.range(items)).collect();
             prop_assert_eq!(ranges[0].start, 0);
             prop_assert_eq!(ranges[ranges.len() - 1].end, items);

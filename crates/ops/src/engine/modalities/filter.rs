@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_asked_for_must_hold() {
+    fn document_is_kept_if_it_meets_every_condition() {
         let keep =
             KeepConditions { documents: Some(ranges("1-3,7").unwrap()), least_tokens: Some(2), most_tokens: Some(5) };
         let kept: Vec<u64> = (0..9).filter(|document| keep.keeps(*document, 3)).collect();

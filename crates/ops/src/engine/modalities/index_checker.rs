@@ -134,13 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn documents_that_fill_the_tokens_are_right() {
+    fn packed_index_whose_documents_fill_the_data_is_right() {
         assert_eq!(verdict(0, &[]), IndexVerdict::Right);
         assert_eq!(verdict(36, &[(0, 20), (20, 16)]), IndexVerdict::Right);
     }
 
     #[test]
-    fn merged_indexes_are_known_however_often_they_were_merged() {
+    fn wrongly_merged_index_is_recognized_after_any_number_of_merges() {
         let early = |documents, first| IndexVerdict::WronglyMerged { documents, first };
         assert_eq!(verdict(60, &[(0, 20), (20, 10), (18, 30)]), early(1, 2));
         assert_eq!(verdict(80, &[(0, 20), (8, 20), (16, 20), (36, 20)]), early(3, 1));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_named_with_its_document() {
+    fn invalid_packed_index_is_reported_with_the_document() {
         for (data_bytes, items, document, part) in [
             (60, vec![(0, 20), (22, 38)], 1, "begins at byte 22"),
             (60, vec![(0, 20), (10, 40)], 1, "inside of one"),

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_folder_has_no_findings() {
+    fn undamaged_token_folder_has_no_findings() {
         assert_eq!(check_damaged(|_| (), Depth::Tokens, Some(5)), "");
     }
 

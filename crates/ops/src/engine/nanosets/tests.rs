@@ -112,7 +112,7 @@ fn shuffled_case(case: &str, tasks: usize, options: ShuffleOptions, name: impl F
 const PLAIN: ShuffleOptions = ShuffleOptions { documents: true, chunk: None, max_tokens: None, seed: 0 };
 
 #[test]
-fn shuffled_tasks_are_those_of_the_reference() {
+fn shuffled_tasks_match_the_reference() {
     let modern = |step| move |rank, sub| names::shuffled(NameProfile::Modern, None, rank, sub, step);
     let split = ShuffleOptions { seed: 42, max_tokens: Some(700), ..PLAIN };
     shuffled_case("03_modern_doc_shuffle_split", 2, split, modern(Step::Documents));
@@ -135,7 +135,7 @@ fn plan_of(input: PathBuf) -> MergePlan {
 }
 
 #[test]
-fn merged_files_are_those_of_the_reference() {
+fn merged_files_match_the_reference() {
     let dir = tempfile::tempdir().unwrap();
     let plan = MergePlan { max_tokens_per_file: 400, ..plan_of(golden("06_merge/expected")) };
     let done = merged(&plan, dir.path()).unwrap();
@@ -182,7 +182,7 @@ fn some_documents(file: u32, count: u32) -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn a_merge_keeps_the_order_inside_each_file_and_the_masks_in_step() {
+fn merge_keeps_document_order_of_each_file_and_its_loss_masks() {
     let dir = tempfile::tempdir().unwrap();
     let out = tempfile::tempdir().unwrap();
     let files = [some_documents(0, 20), Vec::new(), some_documents(2, 9)];
@@ -200,7 +200,7 @@ fn a_merge_keeps_the_order_inside_each_file_and_the_masks_in_step() {
 }
 
 #[test]
-fn a_merge_stops_at_its_most_tokens_and_splits_before_a_document() {
+fn merge_stops_at_the_token_limit_and_splits_before_a_document() {
     let dir = tempfile::tempdir().unwrap();
     let out = tempfile::tempdir().unwrap();
     folder_of(dir.path(), &[vec![vec![1; 10], vec![2; 10], vec![3; 10], vec![4; 10]]], false);
@@ -212,7 +212,7 @@ fn a_merge_stops_at_its_most_tokens_and_splits_before_a_document() {
 }
 
 #[test]
-fn a_merge_of_chunks_leaves_tails_and_keeps_the_ends_inside() {
+fn merge_of_chunks_drops_tails_and_keeps_document_ends() {
     let dir = tempfile::tempdir().unwrap();
     let out = tempfile::tempdir().unwrap();
     folder_of(dir.path(), &[vec![vec![1; 3], Vec::new(), vec![2; 6]], vec![vec![5; 4], vec![6; 5]]], true);
@@ -231,7 +231,7 @@ fn a_merge_of_chunks_leaves_tails_and_keeps_the_ends_inside() {
 }
 
 #[test]
-fn files_that_do_not_go_together_are_refused() {
+fn incompatible_merge_inputs_are_refused() {
     let refuse = |spoil: &dyn Fn(&Path)| {
         let dir = tempfile::tempdir().unwrap();
         let out = tempfile::tempdir().unwrap();
@@ -257,7 +257,7 @@ fn files_that_do_not_go_together_are_refused() {
 }
 
 #[test]
-fn what_a_merge_would_lose_silently_is_a_problem() {
+fn silent_losses_of_a_merge_are_problems() {
     let dir = tempfile::tempdir().unwrap();
     folder_of(dir.path(), &[some_documents(0, 5), some_documents(1, 5)], true);
     let second = dir.path().join("00001_unshuffled.ds");
@@ -319,7 +319,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn both_steps_at_once_are_what_they_are_one_after_the_other(
+    fn shuffle_of_documents_and_chunks_matches_a_naive_computation(
         lengths in proptest::collection::vec(0..9_usize, 0..40),
         documents in any::<bool>(),
         chunk in proptest::option::of(1..12_u64),
@@ -343,7 +343,7 @@ proptest! {
 }
 
 #[test]
-fn tasks_whose_index_cannot_be_are_refused() {
+fn tasks_with_an_invalid_index_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let attempt = |ends: &[u64], masks: usize| {
         let data = dir.path().join("raw.ds");
@@ -372,7 +372,7 @@ fn tasks_whose_index_cannot_be_are_refused() {
 }
 
 #[test]
-fn windows_of_all_files_are_drawn_from_one_generator() {
+fn windows_of_all_files_are_shuffled_by_one_generator() {
     let dir = tempfile::tempdir().unwrap();
     let out = tempfile::tempdir().unwrap();
     folder_of(dir.path(), &[vec![(0..23).collect()], vec![(100..117).collect()]], true);

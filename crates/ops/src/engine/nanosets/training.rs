@@ -143,7 +143,7 @@ mod tests {
                           sequence_length: 256}\nparallelism: {dp: 3, tp: 8}\n";
 
     #[test]
-    fn folders_are_text_a_list_or_a_map() {
+    fn dataset_folders_are_a_string_a_list_or_a_map() {
         let of = |dataset: &str| {
             read(&format!("data_stages:\n- name: s\n  data: {{seed: 7, dataset: {dataset}}}\n{TOKENS}"), None).unwrap()
         };
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_open_about_the_tokenizer_is_not_compared() {
+    fn unset_tokenizer_settings_are_not_compared() {
         let of =
             |rest: &str| read(&format!("data: {{dataset: {{dataset_folder: a}}}}\n{rest}"), None).unwrap().tokenizer;
         let settings = of("tokenizer: {tokenizer_name_or_path: a/b}\nmodel: {model_config: {vocab_size: 1024}}");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_stages_one_has_to_be_named() {
+    fn one_of_several_training_stages_must_be_named() {
         let text = "data_stages:\n- {name: base, data: {dataset: {dataset_folder: a}}}\n\
                     - {name: decay, data: {dataset: {dataset_folder: b}}}\n\
                     - {name: other, data: {dataset: {hf_dataset_or_datasets: c}}}\n";
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_configuration_is_refused_with_its_place() {
+    fn invalid_training_configuration_is_refused_with_its_place() {
         for text in [
             "",
             "a: [",

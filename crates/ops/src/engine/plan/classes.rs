@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_old_and_own_classes_are_distinguished() {
+    fn known_legacy_and_own_sample_classes_are_resolved() {
         let class = resolve("CaptioningSample").unwrap();
         assert_eq!((class.module.as_str(), class.name.as_str()), (LIBRARY_MODULE, "CaptioningSample"));
         assert_eq!(resolve("CaptioningWebdataset").unwrap(), class);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_class_names_the_nearest_one() {
+    fn unknown_sample_class_is_refused_with_the_nearest_name() {
         let problem = resolve("CaptionSample").unwrap_err();
         assert_eq!(problem.kind, ProblemKind::UnknownSampleType);
         assert!(problem.message.contains("did you mean 'CaptioningSample'"), "{}", problem.message);

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_answers_that_change_the_files_are_named() {
+    fn plan_differences_name_only_answers_that_change_the_files() {
         let mut old = PreparePlan::new("a");
         old.splits = SplitPlan::Ratio("8,1,1".into());
         let mut new = PreparePlan { path: "b".into(), rerun: gristmill_core::Rerun::Overwrite, ..old.clone() };

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sample_gets_a_value_or_its_own_error() {
+    fn field_check_gives_a_value_or_an_error_for_every_sample() {
         let samples = [sample("a", &[("json", r#"{"c": "x"}"#), ("txt", "t")]), sample("b", &[("json", "{}")])];
         let checks = check(&[field("caption", "json[c],txt"), field("label", "cls")], &samples);
         assert_eq!(checks[0].results[0], Ok(Value::Text("x".into())));
@@ -312,20 +312,20 @@ mod tests {
     }
 
     #[test]
-    fn of_a_part_given_twice_the_last_one_counts() {
+    fn last_of_duplicate_parts_is_used() {
         let s = sample("a", &[("txt", "first"), ("txt", "last")]);
         assert_eq!(check(&[field("text", "txt")], &[s])[0].results[0], Ok(Value::Text("last".into())));
     }
 
     #[test]
-    fn a_misspelt_expression_is_warned_about() {
+    fn field_expression_outside_the_grammar_has_a_warning() {
         let checks = check(&[field("text", "json[a"), field("text", "json[a], txt")], &[]);
         assert!(checks[0].warning.as_ref().unwrap().contains("is not of the form"));
         assert!(checks[1].warning.as_ref().unwrap().contains("' txt'"));
     }
 
     #[test]
-    fn the_share_is_a_span_when_parts_are_alternatives() {
+    fn share_of_alternative_parts_is_a_range() {
         let mut facts = DatasetFacts::new("x".into(), DatasetKind::RawWebDataset);
         assert_eq!(share("jpg", &facts), None);
         facts.samples_seen = 1000;
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_another_type_than_the_fields_is_named() {
+    fn value_of_another_type_than_its_field_is_reported() {
         let text = Value::Text("x".into());
         assert_eq!(mismatch_reason(FieldType::Str, &text), None);
         assert_eq!(mismatch_reason(FieldType::Tensor, &text).unwrap(), "the field is a torch.Tensor; this is text");

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_takes_the_unsaid_from_the_recorded_plan_and_leaves_dataset_yaml_alone() {
+    fn update_inherits_missing_answers_and_keeps_dataset_yaml() {
         let mut old = PreparePlan::new("d");
         old.splits = SplitPlan::Ratio("8,1,1".into());
         old.loading = SampleMapping::Crude { cooker: false };
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_describes_the_media_of_new_shards_as_the_run_before_did() {
+    fn update_inherits_the_media_metadata_plan() {
         let media = Some(MediaPlan { filter: MediaFilter::Header, decode: true });
         let old = PreparePlan { media: media.clone(), ..PreparePlan::new("d") };
         let update = PreparePlan { rerun: Rerun::Update, ..PreparePlan::new("d") };
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn other_runs_inherit_nothing() {
+    fn overwrite_inherits_no_answers() {
         let mut old = PreparePlan::new("d");
         old.splits = SplitPlan::Ratio("8,1,1".into());
         let mut plan = PreparePlan::new("d");

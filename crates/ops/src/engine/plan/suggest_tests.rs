@@ -19,7 +19,7 @@ fn map(s: &Suggestion) -> Vec<String> {
 }
 
 #[test]
-fn a_picture_and_a_text_are_a_caption_and_the_reason_states_it() {
+fn picture_and_text_suggest_captioning_with_a_reason() {
     let all = sample_types(&facts(&[("jpg", 100), ("txt", 100)]), &[]);
     assert_eq!(all[0].class, "CaptioningSample");
     assert_eq!(all[0].why, "jpg + txt in 100 % of samples");
@@ -28,14 +28,14 @@ fn a_picture_and_a_text_are_a_caption_and_the_reason_states_it() {
 }
 
 #[test]
-fn pictures_of_several_formats_are_alternatives() {
+fn picture_formats_become_alternatives_of_a_field() {
     let all = sample_types(&facts(&[("jpg", 60), ("png", 40), ("txt", 100)]), &[]);
     assert_eq!(map(&all[0])[0], "image=jpg,png");
     assert_eq!(all[0].why, "jpg or png + txt in 100 % of samples");
 }
 
 #[test]
-fn keys_of_the_json_distinguish_questions_from_captions() {
+fn json_keys_distinguish_question_samples_from_captions() {
     let f = facts(&[("jpg", 100), ("json", 100)]);
     let vqa = sample(&[("json", r#"{"question": "?", "answers": ["a"]}"#)]);
     let best = sample_types(&f, &[vqa]).remove(0);
@@ -49,7 +49,7 @@ fn keys_of_the_json_distinguish_questions_from_captions() {
 }
 
 #[test]
-fn captions_are_found_one_level_down_where_most_samples_have_them() {
+fn nested_caption_is_suggested_by_the_key_of_most_samples() {
     let f = facts(&[("jpg", 100), ("detail.json", 100)]);
     let both = sample(&[("detail.json", r#"{"caption": {"short": "a", "long": "b"}, "id": 7}"#)]);
     let long = sample(&[("detail.json", r#"{"caption": {"long": "b"}}"#)]);
@@ -61,7 +61,7 @@ fn captions_are_found_one_level_down_where_most_samples_have_them() {
 }
 
 #[test]
-fn a_class_number_a_text_alone_and_a_video_each_have_their_type() {
+fn part_sets_suggest_their_sample_types() {
     let best = |parts: &[(&str, u64)]| sample_types(&facts(parts), &[]).remove(0).class;
     assert_eq!(best(&[("jpg", 100), ("cls", 100)]), "ImageClassificationSample");
     assert_eq!(best(&[("txt", 100)]), "TextSample");
@@ -72,7 +72,7 @@ fn a_class_number_a_text_alone_and_a_video_each_have_their_type() {
 }
 
 #[test]
-fn a_text_that_some_samples_lack_is_completed_from_the_json() {
+fn text_missing_in_some_samples_has_a_json_alternative() {
     let f = facts(&[("jpg", 100), ("txt", 80), ("json", 100)]);
     let s = sample(&[("json", r#"{"caption": "c"}"#)]);
     let fields = field_map_for("CaptioningSample", &f, &[s]);
@@ -80,7 +80,7 @@ fn a_text_that_some_samples_lack_is_completed_from_the_json() {
 }
 
 #[test]
-fn a_map_for_a_class_leaves_out_what_has_no_source() {
+fn field_map_suggestion_leaves_out_fields_without_a_part() {
     let fields = field_map_for("VQASample", &facts(&[("jpg", 100)]), &[]);
     assert_eq!(fields.len(), 1);
     assert!(field_map_for("my:Own", &facts(&[("jpg", 100)]), &[]).is_empty());
@@ -114,7 +114,7 @@ fn folders_and_prefixes_named_like_splits_become_patterns() {
 }
 
 #[test]
-fn meaningless_names_lead_to_a_ratio_that_leaves_no_split_empty() {
+fn shard_names_without_split_suggest_a_ratio_without_empty_splits() {
     let ratio = |n: usize| {
         let names: Vec<String> = (0..n).map(|i| format!("shard-{i}.tar")).collect();
         match splits(&named(&names.iter().map(String::as_str).collect::<Vec<_>>())).remove(0).splits {
@@ -130,7 +130,7 @@ fn meaningless_names_lead_to_a_ratio_that_leaves_no_split_empty() {
 }
 
 #[test]
-fn a_type_that_no_sample_fits_is_not_proposed() {
+fn sample_type_without_matching_samples_is_not_suggested() {
     let mut f = facts(&[("jpg", 50), ("txt", 50)]);
     f.part_sets.add(&["jpg"], 50);
     f.part_sets.add(&["txt"], 50);
@@ -140,7 +140,7 @@ fn a_type_that_no_sample_fits_is_not_proposed() {
 }
 
 #[test]
-fn a_share_counts_samples_that_have_all_parts() {
+fn suggestion_share_counts_samples_with_all_parts() {
     let mut f = facts(&[("jpg", 80), ("txt", 70), ("json", 30)]);
     f.part_sets.add(&["jpg", "txt"], 50);
     f.part_sets.add(&["json", "jpg"], 30);

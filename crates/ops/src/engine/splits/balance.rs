@@ -131,7 +131,7 @@ impl SplitBalance {
 
     /// Whether a shard can be moved to another split. The last shard of a split with a target above 0 must stay, because a trainer that
     /// requests an empty split fails.
-    fn has_excess(&self) -> bool {
+    fn can_give_shard(&self) -> bool {
         let is_last = self.shards.len() == 1 && self.shards.first().is_some_and(|shard| shard.0 == self.samples);
         let keeps_it = is_last && self.wanted > 0.0;
         !self.shards.is_empty() && !keeps_it
@@ -232,7 +232,7 @@ type ShardExchange = (usize, usize, WeightedShard, WeightedShard);
 
 /// Returns the shard whose move brings the two farthest splits closest to their targets, if there is one.
 fn best_move(sides: &[SplitBalance]) -> Option<(usize, usize, WeightedShard)> {
-    let (from, to) = extremes(sides, SplitBalance::has_excess)?;
+    let (from, to) = extremes(sides, SplitBalance::can_give_shard)?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);
     let off = |moved: f64| (a.excess() - moved).abs() + (b.excess() + moved).abs();
     let fits = a.excess().min(-b.excess());

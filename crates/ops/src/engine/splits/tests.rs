@@ -44,7 +44,7 @@ fn moved(shards: &[&str], to: Option<&str>) -> Edit {
 }
 
 #[test]
-fn balancing_leaves_a_split_that_is_to_have_samples_its_last_shard() {
+fn balancing_keeps_one_shard_in_every_split_with_a_ratio() {
     let file = "split_parts:\n  train:\n  - s_0.tar\n  val:\n  - s_1.tar\n  test:\n  - s_2.tar\nexclude: []\n";
     let mut editor = editor(file);
     let ratios = [("train", 8.0), ("val", 1.0), ("test", 1.0)].map(|(name, part)| (Arc::from(name), part));
@@ -58,7 +58,7 @@ fn balancing_leaves_a_split_that_is_to_have_samples_its_last_shard() {
 }
 
 #[test]
-fn the_views_say_what_the_file_says() {
+fn editor_views_show_the_content_of_split_yaml() {
     let editor = editor(FILE);
     assert_eq!(editor.splits()[0].shards.len(), 8);
     assert_eq!(editor.splits()[0].samples, 700, "the excluded shard does not count");
@@ -69,7 +69,7 @@ fn the_views_say_what_the_file_says() {
 }
 
 #[test]
-fn moving_a_shard_splits_its_range_and_undo_takes_it_back() {
+fn moving_a_shard_splits_its_range_and_undo_restores_it() {
     let mut editor = editor(FILE);
     let applied = editor.apply(moved(&["s_3.tar"], Some("val"))).unwrap();
     assert_eq!(applied.message, "'s_3.tar' moved to 'val'");
@@ -95,7 +95,7 @@ fn including_a_sample_splits_the_range_that_excludes_it() {
 }
 
 #[test]
-fn balancing_equal_shards_takes_as_few_moves_as_can_be() {
+fn balancing_equal_shards_needs_the_fewest_moves() {
     let editor = editor("split_parts:\n  train:\n  - s_{0..9}.tar\n  val: []\n  test: []\nexclude: []\n");
     let ratios = parse_ratios(&editor, "8,1,1").unwrap();
     let plan = balance(&editor, &ratios);
@@ -104,7 +104,7 @@ fn balancing_equal_shards_takes_as_few_moves_as_can_be() {
 }
 
 #[test]
-fn edits_are_made_again_on_another_version_of_the_file() {
+fn edits_are_reapplied_on_another_version_of_the_file() {
     let mut mine = editor(FILE);
     mine.apply(moved(&["s_3.tar"], Some("val"))).unwrap();
     mine.apply(Edit::RemoveItem { index: 1 }).unwrap();
@@ -123,7 +123,7 @@ fn edits_are_made_again_on_another_version_of_the_file() {
 }
 
 #[test]
-fn a_draft_is_saved_and_made_again() {
+fn saved_draft_replays_to_the_same_text() {
     let mut mine = editor(FILE);
     mine.apply(moved(&["s_3.tar", "s_9.tar"], None)).unwrap();
     mine.apply(Edit::Exclude { items: vec![ExcludeItem::sample("s_3.tar", "a{1}").with_note(Some("why".into()))] })
@@ -138,7 +138,7 @@ fn a_draft_is_saved_and_made_again() {
 }
 
 #[test]
-fn names_with_braces_are_escaped_and_ranges_are_not() {
+fn literal_names_with_braces_are_escaped_and_ranges_are_kept() {
     let mut editor = editor(FILE);
     for item in [ExcludeItem::sample("s_1.tar", "{a,b}"), ExcludeItem::written("s_1.tar/z{1..3}")] {
         editor.apply(Edit::Exclude { items: vec![item] }).unwrap();
@@ -162,7 +162,7 @@ fn a_glob_is_answered_with_the_pattern_that_was_meant() {
 }
 
 #[test]
-fn a_diff_shows_changes_with_what_surrounds_them() {
+fn split_diff_shows_changes_with_their_context() {
     let mut editor = editor(FILE);
     assert!(editor.diff().is_empty());
     editor.apply(moved(&["s_0.tar"], Some("val"))).unwrap();
@@ -182,7 +182,7 @@ fn a_diff_shows_changes_with_what_surrounds_them() {
 }
 
 #[test]
-fn a_mistake_in_edited_text_is_reported_with_its_place_and_changes_nothing() {
+fn mistake_in_edited_text_is_refused_with_its_place() {
     let mut editor = editor(FILE);
     let failure = editor.apply(Edit::ReplaceText { text: "split_parts:\n  train: [a\n".into() }).unwrap_err();
     assert!(failure.subject.line.is_some(), "{failure:?}");

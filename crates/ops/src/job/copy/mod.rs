@@ -67,7 +67,7 @@ struct Target {
     /// Whether the target is a folder, into which even a single file is copied.
     is_folder: bool,
     /// Whether the only source is a file.
-    is_of_one_file: bool,
+    has_single_source_file: bool,
 }
 
 impl Target {
@@ -88,8 +88,8 @@ impl Target {
         if is_folder && is_file {
             return Err(not_a_folder(&path));
         }
-        let is_of_one_file = matches!(plan.sources.as_slice(), [source] if files::is_file(source));
-        Ok(Self { path, is_folder, is_of_one_file })
+        let has_single_source_file = matches!(plan.sources.as_slice(), [source] if files::is_file(source));
+        Ok(Self { path, is_folder, has_single_source_file })
     }
 }
 

@@ -21,7 +21,7 @@ mod tests {
     use gristmill_storage::files::FileInfo;
 
     #[test]
-    fn what_completes_a_set_is_copied_last() {
+    fn commit_files_of_a_set_are_copied_last() {
         let names = [
             "s/.nv-meta/.info.json",
             "s/.nv-meta/.info.yaml",

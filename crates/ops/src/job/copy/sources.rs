@@ -7,7 +7,7 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, S
 use gristmill_data::source::documents::Glob;
 use gristmill_storage::files::{self, FileInfo};
 use gristmill_storage::location::{is_remote, RemoteUrl};
-use gristmill_storage::run_folder::{is_next_to_output, is_of_running_job, RunFolder};
+use gristmill_storage::run_folder::{is_next_to_output, is_unfinished_run_file, RunFolder};
 use gristmill_storage::walk::{Walk, WalkEntry, WalkError};
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
@@ -108,7 +108,7 @@ impl Search<'_> {
         let depth = pattern.map_or(usize::MAX, |(_, depth)| depth);
         let walk = Walk::new(folder).sorted().max_depth(depth).report_invalid_keys();
         let (mut folders, mut parents) = (Vec::new(), HashSet::new());
-        for entry in walk.filter_entry(|entry| !is_own_folder(entry) && !is_of_running_job(entry.path())) {
+        for entry in walk.filter_entry(|entry| !is_own_folder(entry) && !is_unfinished_run_file(entry.path())) {
             self.context.cancel.check()?;
             let entry = match entry {
                 Ok(entry) => entry,

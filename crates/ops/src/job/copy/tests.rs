@@ -67,7 +67,7 @@ fn folders_are_copied_to_a_store_within_it_and_back() {
 }
 
 #[test]
-fn a_file_gets_the_name_of_the_target_or_is_copied_into_it() {
+fn file_is_copied_to_the_target_name_or_into_the_target_folder() {
     let dir = folder();
     let file = dir.path().join("in/a.tar");
     for (target, expected) in [
@@ -112,7 +112,7 @@ fn patterns_choose_files_and_keep_their_folders() {
 }
 
 #[test]
-fn targets_that_are_there_are_refused_before_anything_is_written() {
+fn existing_targets_are_refused_before_writing() {
     let dir = folder();
     let input = dir.path().join("in");
     for target in [dir.path().join("out"), PathBuf::from("mem://cp-refusals/out")] {
@@ -152,7 +152,7 @@ fn write_folder(target: &Path) {
 }
 
 #[test]
-fn only_what_differs_is_copied_again() {
+fn if_changed_copies_only_different_files() {
     let dir = folder();
     let (input, target) = (dir.path().join("in"), Path::new("mem://cp-changed/out"));
     let again = CopyPlan { if_changed: true, ..plan(&[&input], target) };
@@ -188,7 +188,7 @@ fn a_preview_lists_the_files_and_writes_nothing() {
 }
 
 #[test]
-fn keys_that_are_no_files_are_problems_and_the_rest_is_copied() {
+fn keys_that_are_no_file_names_are_problems_and_other_keys_are_copied() {
     let dir = tempfile::tempdir().unwrap();
     let root = "mem://cp-keys/in";
     let long = "x".repeat(256);
@@ -208,7 +208,7 @@ fn keys_that_are_no_files_are_problems_and_the_rest_is_copied() {
 }
 
 #[test]
-fn links_are_followed_and_what_is_no_file_is_named() {
+fn copy_follows_links_and_names_special_files() {
     use std::os::unix::ffi::OsStrExt as _;
     let dir = folder();
     let input = dir.path().join("in");
@@ -234,7 +234,7 @@ fn links_are_followed_and_what_is_no_file_is_named() {
 }
 
 #[test]
-fn files_that_a_killed_run_left_are_removed() {
+fn files_of_a_killed_copy_are_removed() {
     let dir = folder();
     let out = dir.path().join("out");
     let draft = out.join("cp.gristmill/work/copy-0");
@@ -276,7 +276,7 @@ fn a_cancelled_copy_leaves_whole_files_only() {
 }
 
 #[test]
-fn what_completes_a_set_is_copied_only_with_all_of_it() {
+fn commit_file_is_copied_only_if_all_files_of_its_set_are() {
     let (dir, out) = (folder(), Path::new("mem://cp-rounds/out"));
     let input = dir.path().join("in");
     std::fs::create_dir_all(input.join(".nv-meta/gristmill/work")).unwrap();
@@ -308,7 +308,7 @@ fn local_files_of_equal_size_are_compared_by_content() {
 }
 
 #[test]
-fn the_work_of_other_commands_is_kept() {
+fn run_folders_of_other_commands_are_kept() {
     let dir = folder();
     let file = dir.path().join("in/a.tar");
     let journal = |name: &str| {
@@ -327,7 +327,7 @@ fn the_work_of_other_commands_is_kept() {
 }
 
 #[test]
-fn the_names_of_targets_are_checked_and_may_be_as_long_as_the_system_allows() {
+fn target_names_may_have_the_maximum_length_of_the_system() {
     let dir = tempfile::tempdir().unwrap();
     let source = PathBuf::from(format!("mem://cp-long/{}", "s".repeat(300)));
     put(&source, b"x");

@@ -140,7 +140,7 @@ fn is_draft_of(prefixes: &HashSet<String>, draft: &FolderEntry) -> bool {
 /// Returns the path next to which the run folder for unfinished files is created: a short name next to a single file, otherwise a name in
 /// the target folder. The path is not the output of another command, whose unfinished work would be removed.
 fn own_output(plan: &CopyPlan, target: &Target) -> PathBuf {
-    match plan.sources.first().and_then(|source| source.file_name()).filter(|_| target.is_of_one_file) {
+    match plan.sources.first().and_then(|source| source.file_name()).filter(|_| target.has_single_source_file) {
         Some(source) => {
             let to = if target.is_folder { target.path.join(source) } else { target.path.clone() };
             let name = to.file_name().unwrap_or_default();

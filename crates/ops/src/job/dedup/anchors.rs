@@ -195,7 +195,7 @@ mod tests {
     use gristmill_storage::fs::RealFs;
 
     #[test]
-    fn each_part_gets_its_records_from_every_run() {
+    fn each_part_receives_its_anchor_records_from_every_run() {
         let dir = tempfile::tempdir().unwrap();
         for (narrow, budget, parts) in [(true, 0, 7), (true, 1 << 30, 1), (false, 1 << 30, 7), (false, 0, 64)] {
             let budget = Budget::new(budget);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Bytes of a chunk.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
 /// Chunks requested at a time: several huge pages, plus the remainders before and after them.
-const AT_A_TIME: u64 = 64;
+const CHUNKS_PER_ALLOCATION: u64 = 64;
 
 /// Memory of a fixed size that is filled from the beginning.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Chunk {
         Some(Self { memory, filled: 0 })
     }
 
-    /// Creates up to `count` chunks, as many as the system has memory for. Their pages must still be [populated](Self::get_pages).
+    /// Creates up to `count` chunks, as many as the system has memory for. Their pages must still be [populated](Self::populate_pages).
     ///
     /// The system places them next to each other, and adjacent chunks may use huge pages, which are populated in a third of the time.
     fn allocate(count: u64) -> Vec<Self> {
@@ -40,7 +40,7 @@ impl Chunk {
     }
 
     /// Populates all pages in one call.
-    fn get_pages(&self) {
+    fn populate_pages(&self) {
         // If it fails (an older system), each page is populated by its first write.
         #[cfg(target_os = "linux")]
         let _ = self.memory.advise(Advice::PopulateWrite);
@@ -111,12 +111,12 @@ impl Budget {
             return Some(chunk);
         }
         if chunks.reserved.is_empty() {
-            chunks.reserved = Chunk::allocate(chunks.unrequested.min(AT_A_TIME));
+            chunks.reserved = Chunk::allocate(chunks.unrequested.min(CHUNKS_PER_ALLOCATION));
             chunks.unrequested -= chunks.reserved.len() as u64;
         }
         let chunk = chunks.reserved.pop()?;
         drop(chunks);
-        chunk.get_pages();
+        chunk.populate_pages();
         Some(chunk)
     }
 
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_never_more_chunks_than_are_allowed() {
+    fn budget_never_has_more_chunks_than_allowed() {
         let budget = Budget::new(3 * CHUNK_BYTES as u64 + 17);
         let mut taken = Vec::new();
         for step in 0..200_u32 {

@@ -17,7 +17,7 @@ use crate::job::journal::Journal;
 use crate::job::layouts;
 use crate::job::record::{report_before, stopped_run, RecordedPlan as _};
 use crate::job::task::TaskContext;
-use gristmill_core::dedup::{SHOWN_LENGTHS, USUAL_MIN_LENGTH};
+use gristmill_core::dedup::{PROPOSED_MIN_LENGTH, SHOWN_LENGTHS};
 use gristmill_core::{
     text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject,
 };
@@ -33,7 +33,7 @@ const COST_PER_BYTE: f64 = 3.1;
 /// Cost of collecting and resolving a record, as a multiple of the cost of choosing anchors for a byte.
 const COST_PER_RECORD: f64 = 170.0;
 /// Assumed minimum write speed of the disk, in bytes per second.
-const TO_DISK: f64 = 1e9;
+const DISK_BYTES_PER_SECOND: f64 = 1e9;
 /// Limit of the time spent on reading.
 const MAX_READ_TIME: Duration = Duration::from_secs(4);
 /// Size of text, in bytes, up to which a full search is fast enough that no preliminary estimate is needed.
@@ -95,7 +95,7 @@ fn needs_of(
     inputs: &Inputs,
     text_bytes: u64,
 ) -> Outcome<Needs> {
-    let rule = Rule::of(plan, plan.min_length.unwrap_or(USUAL_MIN_LENGTH));
+    let rule = Rule::of(plan, plan.min_length.unwrap_or(PROPOSED_MIN_LENGTH));
     let memory = inputs.memory(&rule, options);
     let division = Division::of(&rule, inputs.bytes(), text_bytes, &memory);
     Ok(Needs {
@@ -125,7 +125,7 @@ fn estimate_of(
     effort: SampleBudget,
     cancel: &Cancel,
 ) -> Outcome<DedupEstimate> {
-    let length = plan.min_length.unwrap_or(USUAL_MIN_LENGTH);
+    let length = plan.min_length.unwrap_or(PROPOSED_MIN_LENGTH);
     let checked = CheckedPlan::new(plan, snapshot, &[length], options, cancel)?;
     let found = estimates_of(checked, &[length], options, effort, cancel)?.pop();
     found.ok_or_else(|| Failure::environment("estimating", "nothing was estimated"))
@@ -177,9 +177,9 @@ fn estimates_of(
     for (index, (&min_length, found)) in all_lengths.iter().zip(found).enumerate() {
         all.push(estimator.at_length(min_length, sample.one_in[index], &found, &sample, cancel)?);
     }
-    settle_all(&mut all, estimator.own_text_bytes);
+    make_estimates_consistent(&mut all, estimator.own_text_bytes);
     if estimator.checked.nothing_to_do {
-        estimator.take_figures_of_the_run(&mut all, min_length)?;
+        estimator.use_figures_of_run(&mut all, min_length)?;
     }
     all.truncate(lengths.len());
     Ok(all)
@@ -284,7 +284,7 @@ impl<'a> Estimator<'a> {
         // The unread text is assumed to be like the text that was read.
         let scale = inputs.bytes() as f64 / sample.input_bytes.max(1) as f64;
         let scaled = |part: u64| (part as f64 * scale) as u64;
-        let least = lengths.iter().copied().min().unwrap_or(USUAL_MIN_LENGTH);
+        let least = lengths.iter().copied().min().unwrap_or(PROPOSED_MIN_LENGTH);
         let memory = inputs.memory(&Rule::of(plan, least), options);
         let each = scale / memory.threads as f64;
         let journal = Journal::count_finished(&layout.run_folder.journal(), &journal_key(&checked.hash, inputs))?;
@@ -354,7 +354,7 @@ impl<'a> Estimator<'a> {
         let for_records = COST_PER_RECORD * records as f64 / self.text_bytes.max(1) as f64;
         self.reading * READS_PER_FILE
             + self.choosing * (COST_PER_BYTE + for_records + packing_of(&self.checked.inputs))
-            + self.checked.own_bytes() as f64 / TO_DISK
+            + self.checked.own_bytes() as f64 / DISK_BYTES_PER_SECOND
     }
 
     fn problems(&self, plan: &DedupPlan, needs: &Needs) -> Outcome<Vec<Problem>> {
@@ -374,7 +374,7 @@ impl<'a> Estimator<'a> {
     }
 
     /// Replaces the estimate of the length that was already run with the figures of its report.
-    fn take_figures_of_the_run(&self, all: &mut [DedupEstimate], min_length: Option<u64>) -> Outcome<()> {
+    fn use_figures_of_run(&self, all: &mut [DedupEstimate], min_length: Option<u64>) -> Outcome<()> {
         let made = report_before::<DedupReport>(&self.checked.layout.run_folder, DedupPlan::MAX_RECORD_BYTES)?;
         let of_plan = all.iter_mut().filter(|one| one.lengths.iter().any(|l| Some(l.min_length) == min_length));
         of_plan.zip(&made).for_each(|(one, made)| one.take_figures(made));
@@ -383,7 +383,7 @@ impl<'a> Estimator<'a> {
 }
 
 /// Makes the shares of all lengths consistent, and sets their bounds.
-fn settle_all(all: &mut [DedupEstimate], own_text_bytes: u64) {
+fn make_estimates_consistent(all: &mut [DedupEstimate], own_text_bytes: u64) {
     let mut lengths: Vec<LengthEstimate> = all.iter().flat_map(|one| one.lengths.iter().copied()).collect();
     make_monotonic(&mut lengths, |length| length.margin_bytes as f64 / own_text_bytes.max(1) as f64);
     for (one, mut length) in all.iter_mut().zip(lengths) {

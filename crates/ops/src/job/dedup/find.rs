@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Limit of passages per part that are recorded for a later run.
 const MAX_RECORDED_PASSAGES: usize = 64;
 /// Cells for counting keys that may have too many records.
-const COUNTER_CELLS: usize = 1 << 12;
+const HOT_KEY_COUNTER_CELLS: usize = 1 << 12;
 /// Limit of passes over the remainders of hot keys. After it, contexts that each differ slightly from the previous one are held in memory
 /// and halved.
 const MAX_HALVINGS: u32 = 6;
@@ -66,7 +66,7 @@ pub(super) struct FoundRepeats {
 
 /// Searches all parts for repeats.
 pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> Outcome<FoundRepeats> {
-    let texts = Texts::new(units.iter().map(|unit| &unit.text), open).with_match_cache(job.known_bytes);
+    let texts = Texts::new(units.iter().map(|unit| &unit.text), open).with_match_cache(job.match_cache_bytes);
     let finding = Finding { job, units, bases: texts.bases(), texts, open, remainders: AtomicU64::new(0) };
     let numbers: Vec<u32> = (0..job.division.parts).collect();
     let parts = run_units(&numbers, job.memory.threads, &job.context.cancel, |part| {
@@ -156,13 +156,13 @@ impl Finding<'_> {
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX).min(u32::MAX / source.parts.max(1));
         // Reserves space for the expected number of records, because a growing vector fragments the memory.
         let mut records = Vec::<R>::with_capacity(usize::try_from(count / u64::from(rounds)).unwrap_or_default());
-        let takes_hot = depth < MAX_HALVINGS;
+        let splits_hot_keys = depth < MAX_HALVINGS;
         let many = usize::try_from(job.memory.part_bytes()).unwrap_or(usize::MAX) / 2 / R::BYTES;
         for round in 0..rounds {
             let slice = Slice { part, round, rounds };
             let mut hot = Vec::new();
             records.clear();
-            if takes_hot && count > many as u64 {
+            if splits_hot_keys && count > many as u64 {
                 hot = self.hot_keys::<R>(source, slice, many as u64)?;
             }
             match hot.is_empty() {
@@ -181,8 +181,8 @@ impl Finding<'_> {
 
     /// Returns the keys with more than `many` records, in order.
     fn hot_keys<R: Record>(&self, source: &Source<'_>, slice: Slice, many: u64) -> Outcome<Vec<u64>> {
-        let cell = |key: u64| (key % COUNTER_CELLS as u64) as usize;
-        let mut cells = vec![0_u64; COUNTER_CELLS];
+        let cell = |key: u64| (key % HOT_KEY_COUNTER_CELLS as u64) as usize;
+        let mut cells = vec![0_u64; HOT_KEY_COUNTER_CELLS];
         self.for_each_record::<R>(source, slice, &mut |record| {
             if let Some(count) = cells.get_mut(cell(record.key())) {
                 *count += 1;
@@ -226,7 +226,7 @@ impl Finding<'_> {
         let mut remainder = Collector::new(narrow, parts, job.memory.run_bytes(parts), piles.0, piles.1);
         let mut hot: Vec<OversizedGroup> = keys.iter().map(|_| OversizedGroup::new(&job.rule)).collect();
         let mut seen = 0_u64;
-        let mut breathe = || {
+        let mut check_cancel_periodically = || {
             seen += 1;
             if seen.is_multiple_of(CANCEL_CHECK_EVERY) {
                 job.context.cancel.check()
@@ -239,7 +239,7 @@ impl Finding<'_> {
             self.for_each_record::<R>(source, slice, &mut |record| match of(record.key())
                 .and_then(|place| hot.get_mut(place))
             {
-                Some(hot) => breathe().and_then(|()| hot.count(&record, &self.texts)),
+                Some(hot) => check_cancel_periodically().and_then(|()| hot.count(&record, &self.texts)),
                 None => Ok(()),
             })?;
         }
@@ -247,7 +247,7 @@ impl Finding<'_> {
             .and_then(|place| hot.get_mut(place))
         {
             Some(hot) => {
-                breathe()?;
+                check_cancel_periodically()?;
                 let mut take = |interval: Interval| found.push(interval);
                 hot.push_context(&record, &self.texts, &mut take, &mut |anchor| remainder.anchor(anchor))
             }

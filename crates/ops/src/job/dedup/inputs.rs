@@ -31,7 +31,7 @@ const MAX_LINE_BYTES: u64 = 64 << 20;
 /// Maximum number of files in a store that are divided at once, each with several requests.
 const MAX_DIVIDED: usize = 8;
 /// Minimum size of a part of a file, in bytes.
-const LEAST_PART: u64 = 1 << 10;
+const MIN_FILE_PART_BYTES: u64 = 1 << 10;
 
 /// Limit of compressed files examined to estimate the length of their text, and of the bytes read from each.
 const EXAMINED_FILES: usize = 8;
@@ -308,7 +308,7 @@ impl Inputs {
     /// Whether a file is read and written in parts, so that several threads have work.
     pub(super) fn is_divided(&self, number: usize, division: &Division) -> bool {
         let Some(file) = self.files.get(number) else { return false };
-        let least = division.unit_bytes.max(LEAST_PART);
+        let least = division.unit_bytes.max(MIN_FILE_PART_BYTES);
         file.has_plain_lines() && self.shard_of(number).is_none() && file.bytes > least
     }
 
@@ -344,7 +344,7 @@ impl Inputs {
     fn parts(&self, number: usize, division: &Division, cancel: &Cancel) -> Outcome<Vec<LineRange>> {
         let whole = LineRange::whole(number);
         let Some(file) = self.files.get(number) else { return Ok(vec![whole]) };
-        let count = file.bytes.div_ceil(division.unit_bytes.max(LEAST_PART));
+        let count = file.bytes.div_ceil(division.unit_bytes.max(MIN_FILE_PART_BYTES));
         let (mut parts, mut from) = (Vec::new(), 0);
         let wanted: Vec<u64> =
             (1..count).map(|part| (u128::from(file.bytes) * u128::from(part) / u128::from(count)) as u64).collect();
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn units_hold_every_file_once_and_never_files_of_both_sets() {
+    fn units_cover_every_file_once_and_do_not_mix_both_sets() {
         let files: Vec<TextFile> = (0..20).map(|number| file(&number.to_string(), number * 10)).collect();
         for earlier in [0, 1, 7, 20] {
             for unit_bytes in [1, 100, 250, 10_000] {

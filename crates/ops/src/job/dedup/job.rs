@@ -30,7 +30,7 @@ pub(super) struct Job<'a> {
     pub(super) division: Division,
     pub(super) budget: Arc<Budget>,
     /// Memory for the cache of match results for text on scratch, in bytes.
-    pub(super) known_bytes: u64,
+    pub(super) match_cache_bytes: u64,
     pub(super) journal: Journal,
     /// Cache of objects that were read from stores; removed at the end of the run.
     pub(super) _kept: ReadCache,

@@ -28,7 +28,7 @@ pub(super) fn make_monotonic(lengths: &mut [LengthEstimate], deviation: impl Fn(
     let weights: Vec<f64> = all.iter().map(|length| 1.0 / half(length).powi(2)).collect();
     let falling = |of: &dyn Fn(&LengthEstimate) -> f64| {
         let values: Vec<f64> = all.iter().map(|length| of(length)).collect();
-        never_growing(&values, &weights)
+        fit_non_increasing(&values, &weights)
     };
     let (shares, least) = (falling(&|length| length.share), falling(&|length| bounds(length).0));
     let most = falling(&|length| bounds(length).1);
@@ -39,7 +39,7 @@ pub(super) fn make_monotonic(lengths: &mut [LengthEstimate], deviation: impl Fn(
 
 /// Returns the non-increasing values that are nearest to `values` by the sum of weighted squares: increasing neighbours are replaced by
 /// their mean.
-fn never_growing(values: &[f64], weights: &[f64]) -> Vec<f64> {
+fn fit_non_increasing(values: &[f64], weights: &[f64]) -> Vec<f64> {
     let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
     for (value, weight) in values.iter().zip(weights) {
         let mut block = (*value, *weight, 1);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_minimum_never_removes_more_and_bounds_are_never_wide() {
+    fn longer_minimum_length_never_removes_more_and_bounds_stay_narrow() {
         for most in [Some(0.5), None] {
             for shares in [[0.102, 0.055, 0.076], [0.9, 0.95, 1.0], [0.0, 0.0, 0.4], [0.5, 0.3, 0.1], [1.0, 0.0, 0.02]]
             {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exact_stays_as_it_is() {
+    fn exact_length_estimate_is_unchanged() {
         let exact = LengthEstimate { is_exact: true, ..length(50, 0.1, Some(0.1)) };
         let mut lengths = [exact];
         make_monotonic(&mut lengths, |_| 0.1);

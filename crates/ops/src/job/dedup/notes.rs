@@ -5,7 +5,7 @@ use crate::engine::dedup::line_notes::LineNote;
 use std::sync::Arc;
 
 /// Number of notes per chunk.
-const IN_CHUNK: usize = CHUNK_BYTES / LineNote::BYTES;
+const NOTES_PER_CHUNK: usize = CHUNK_BYTES / LineNote::BYTES;
 
 /// Notes of the lines of a unit, in order.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Notes {
 
     /// Returns the notes from line number `from` on.
     pub(super) fn from(&self, from: usize) -> impl Iterator<Item = LineNote> + '_ {
-        let (first, within) = (from / IN_CHUNK, from % IN_CHUNK);
+        let (first, within) = (from / NOTES_PER_CHUNK, from % NOTES_PER_CHUNK);
         let notes = self.chunks.iter().skip(first).flat_map(|chunk| chunk.bytes().as_chunks().0);
         notes.skip(within).map(LineNote::of_bytes)
     }
@@ -52,13 +52,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_take_from_the_budget_and_give_it_back() {
+    fn line_notes_use_the_budget_and_return_it() {
         let budget = Budget::new(2 * CHUNK_BYTES as u64);
         let note = |number: usize| LineNote::of_bytes(&(number as u128).to_le_bytes());
         let mut notes = Notes::new(&budget);
         let count = (0..).take_while(|number| notes.add(note(*number))).count();
-        assert_eq!(count, 2 * IN_CHUNK);
-        for from in [0, 1, IN_CHUNK - 1, IN_CHUNK, IN_CHUNK + 7, count - 1, count, count + 1, 9 * count] {
+        assert_eq!(count, 2 * NOTES_PER_CHUNK);
+        for from in
+            [0, 1, NOTES_PER_CHUNK - 1, NOTES_PER_CHUNK, NOTES_PER_CHUNK + 7, count - 1, count, count + 1, 9 * count]
+        {
             assert!(notes.from(from).eq((from..count).map(note)), "{from}");
         }
         assert!(budget.take().is_none());

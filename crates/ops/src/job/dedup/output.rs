@@ -76,7 +76,7 @@ mod tests {
     use gristmill_storage::fs::RealFs;
 
     #[test]
-    fn the_mark_is_that_of_the_file_however_it_is_packed() {
+    fn output_mark_matches_the_written_file_for_every_compression() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let text: Vec<u8> = (0..1_000_000_u32).map(|number| (number % 97 + number / 5_000) as u8).collect();

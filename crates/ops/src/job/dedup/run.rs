@@ -246,9 +246,9 @@ impl<'a> UnlockedRun<'a> {
         }
         fs.create_dir(&self.layout.scratch, PRIVATE_FOLDER)?;
         leftover::note(fs, &self.layout)?;
-        let known_bytes = if needed > 0 { memory.spill_bytes / MATCH_CACHE_DIVISOR } else { 0 };
+        let match_cache_bytes = if needed > 0 { memory.spill_bytes / MATCH_CACHE_DIVISOR } else { 0 };
         let lists = division.lists(&rule, bytes, text_bytes, &memory).min(memory.spill_bytes / 2);
-        let budget = Budget::new(memory.spill_bytes - known_bytes - lists);
+        let budget = Budget::new(memory.spill_bytes - match_cache_bytes - lists);
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
         // Objects in stores are cached, because all text is read twice.
         let files = inputs.files.iter().map(|file| (file.path.as_path(), file.bytes));
@@ -256,7 +256,19 @@ impl<'a> UnlockedRun<'a> {
         // Leaves space for the result, which may be as large as the text, on the same disk.
         let free = space::free_bytes(&self.layout.scratch)?.saturating_sub(needed.saturating_add(bytes));
         let kept = ReadCache::begin(&self.layout.scratch, free / 2, files)?;
-        Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal, _kept: kept })
+        Ok(Job {
+            context,
+            plan,
+            layout,
+            inputs,
+            rule,
+            memory,
+            division,
+            budget,
+            match_cache_bytes,
+            journal,
+            _kept: kept,
+        })
     }
 
     /// Refuses a run that is certain to exceed the scratch space, and warns of one that may exceed it.

@@ -24,12 +24,12 @@ const SAMPLE_RANGE_BYTES: u64 = 1 << 20;
 const MAX_PLACES: u64 = 192 << 20;
 /// Size of the text that is searched completely in addition to the sample: a limit in bytes and a divisor of the memory. Passages that
 /// repeat very often are certainly in it, while a sample of few keys may miss them.
-const EXTRA_SEARCH_TEXT: (u64, u64) = (32 << 20, 8);
+const EXTRA_SEARCH_LIMITS: (u64, u64) = (32 << 20, 8);
 /// Size of a position of a window, in bytes.
 const PLACE_BYTES: u64 = 16;
 /// Window length, in bytes, up to which all keys are examined, in less of the text. Such windows have so few distinct keys, a few of which
 /// make up nearly all of the text, that a sample of the keys is not representative.
-const ALL_KEYS: u64 = 3;
+const MAX_FULLY_SAMPLED_LENGTH: u64 = 3;
 /// Maximum text that can be read within the time limit, in bytes.
 const MAX_TEXT: u64 = 4 << 30;
 /// Limit of recorded problems.
@@ -130,7 +130,7 @@ impl Sample {
         let text = inputs.text_bytes().min(MAX_TEXT);
         let starts = starts(inputs);
         let search = effort.search_budget(inputs, &rules, options.memory_bytes);
-        let besides = EXTRA_SEARCH_TEXT.0.min(options.memory_bytes / EXTRA_SEARCH_TEXT.1);
+        let besides = EXTRA_SEARCH_LIMITS.0.min(options.memory_bytes / EXTRA_SEARCH_LIMITS.1);
         let reading = SampleReader {
             plan,
             inputs,
@@ -280,7 +280,7 @@ impl Sample {
 fn one_in(rules: &[Rule], text: u64, places: u64) -> Vec<u64> {
     let wanted = |rule: &Rule| text / Sampler::sample_distance(rule);
     let mut all = vec![1; rules.len()];
-    let sampled = rules.iter().enumerate().filter(|(_, rule)| rule.min_length > ALL_KEYS);
+    let sampled = rules.iter().enumerate().filter(|(_, rule)| rule.min_length > MAX_FULLY_SAMPLED_LENGTH);
     let mut order: Vec<(u64, usize)> = sampled.map(|(number, rule)| (wanted(rule), number)).collect();
     order.sort_unstable();
     let (mut left, mut others) = (places, order.len() as u64);
@@ -488,6 +488,6 @@ mod tests {
         let kept: u64 =
             rules.iter().zip(&of_each).map(|(rule, one)| 92_000_000 / Sampler::sample_distance(rule) / one).sum();
         assert!((3_000_000..6_000_000).contains(&kept), "{kept} {of_each:?}");
-        assert_eq!(one_in(&[rule(ALL_KEYS), rule(50)], 92_000_000, 1 << 40), [1, 1]);
+        assert_eq!(one_in(&[rule(MAX_FULLY_SAMPLED_LENGTH), rule(50)], 92_000_000, 1 << 40), [1, 1]);
     }
 }

@@ -215,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_length_is_that_of_the_unescaped_text(text in "[a-z\u{1}\n\t\"\\\\/é世👍\u{7f}-\u{900}]{0,40}", ascii in any::<bool>()) {
+        fn unescaped_length_matches_the_unescaped_text(text in "[a-z\u{1}\n\t\"\\\\/é世👍\u{7f}-\u{900}]{0,40}", ascii in any::<bool>()) {
             let json = serde_json::to_string(&text).unwrap();
             let raw = json[1..json.len() - 1].to_owned();
             let units = |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();

@@ -8,15 +8,15 @@ pub(super) const TABLE_MEMORY: u64 = 6 << 20;
 /// Base memory of the program in bytes, mainly its code.
 pub(super) const PROGRAM: u64 = 18 << 20;
 /// Minimum memory of a thread in bytes, for reading, decompressing and comparing.
-const LEAST_THREAD: u64 = 4 << 20;
+const MIN_THREAD_BYTES: u64 = 4 << 20;
 /// Size of a decoder window, in bytes, up to which no minimum memory is required.
 const LARGE_WINDOW: u64 = 9 << 20;
 /// Memory above which a thread does not become faster, in bytes.
-const MAX_THREAD: u64 = 32 << 20;
+const MAX_THREAD_BYTES: u64 = 32 << 20;
 /// Limit of the record bytes that a thread processes together, chosen to fit into the processor's cache.
-const MAX_PART: u64 = 4 << 20;
+const MAX_PART_RECORD_BYTES: u64 = 4 << 20;
 /// Bytes of records that are collected before they are appended to a spill buffer: the minimum in total, and the minimum per part.
-const LEAST_RUN: u64 = 256 << 10;
+const MIN_RUN_BYTES: u64 = 256 << 10;
 const RUN_OF_PART: u64 = 32 << 10;
 /// Limit of parts of the keys.
 const MAX_PARTS: u64 = 4_096;
@@ -27,7 +27,7 @@ const UNITS_PER_THREAD: u64 = 8;
 /// Bytes of input per recorded line boundary, each of which needs a few bytes of memory.
 const BYTES_PER_MARK: u64 = 64 << 10;
 /// Memory for the data of a file in bytes: its names, its results, its entry in the report.
-const OF_A_FILE: u64 = 2 << 10;
+const BYTES_PER_FILE: u64 = 2 << 10;
 /// Size of the data of all files, in bytes, up to which no minimum memory is required.
 const FEW_FILES: u64 = 2 << 20;
 /// Approximate limit of units.
@@ -56,26 +56,26 @@ impl Memory {
     /// writing, usually mostly the window of a decoder. This memory, and the data of `files` files, are subtracted from `bytes`; if `bytes`
     /// is too small for them, they exceed it.
     pub(super) fn of(bytes: u64, threads: usize, working: u64, files: usize) -> Self {
-        let of_files = OF_A_FILE.saturating_mul(files as u64);
+        let of_files = BYTES_PER_FILE.saturating_mul(files as u64);
         let rest = bytes - PROGRAM.min(bytes / 2);
-        let rest = rest.saturating_sub(of_files).max(rest.min(LEAST_THREAD));
-        let extra = working.saturating_sub(LEAST_THREAD);
-        let most = usize::try_from(rest / (2 * LEAST_THREAD).saturating_add(extra)).unwrap_or(usize::MAX).max(1);
+        let rest = rest.saturating_sub(of_files).max(rest.min(MIN_THREAD_BYTES));
+        let extra = working.saturating_sub(MIN_THREAD_BYTES);
+        let most = usize::try_from(rest / (2 * MIN_THREAD_BYTES).saturating_add(extra)).unwrap_or(usize::MAX).max(1);
         let threads = threads.clamp(1, most);
         let rest = rest.saturating_sub(extra.saturating_mul(threads as u64)).max(rest / 8);
-        let per_thread = (rest / 2 / threads as u64).min(MAX_THREAD);
+        let per_thread = (rest / 2 / threads as u64).min(MAX_THREAD_BYTES);
         Self { threads, per_thread, reading: extra, of_files, spill_bytes: rest - per_thread * threads as u64 }
     }
 
     /// Returns the minimum memory for reading `files` files, one of which uses `working` bytes; 0 if any memory is enough. With less, a
     /// large decoder window or the data of very many files would exceed the memory.
     pub(super) fn least(working: u64, files: usize) -> u64 {
-        let extra = working.saturating_sub(LEAST_THREAD);
-        let of_files = OF_A_FILE.saturating_mul(files as u64);
+        let extra = working.saturating_sub(MIN_THREAD_BYTES);
+        let of_files = BYTES_PER_FILE.saturating_mul(files as u64);
         let of_threads = match extra > LARGE_WINDOW {
             // An eighth of the memory is always reserved for other uses.
-            true => (extra + 2 * LEAST_THREAD).max(extra.div_ceil(7) * 8),
-            false if of_files > FEW_FILES => 2 * LEAST_THREAD + extra,
+            true => (extra + 2 * MIN_THREAD_BYTES).max(extra.div_ceil(7) * 8),
+            false if of_files > FEW_FILES => 2 * MIN_THREAD_BYTES + extra,
             false => return 0,
         };
         // With less, the program alone would exceed the memory.
@@ -91,13 +91,13 @@ impl Memory {
     /// Returns the bytes of records that a thread collects before it appends them to a spill buffer, sorted into `parts` parts: few enough
     /// to stay in its cache, unless a part would then have too few.
     pub(super) fn run_bytes(&self, parts: u32) -> usize {
-        let wanted = u64::from(parts).saturating_mul(RUN_OF_PART).max(LEAST_RUN);
-        usize::try_from((self.per_thread / 8).clamp(64 << 10, MAX_PART).min(wanted)).unwrap_or(64 << 10)
+        let wanted = u64::from(parts).saturating_mul(RUN_OF_PART).max(MIN_RUN_BYTES);
+        usize::try_from((self.per_thread / 8).clamp(64 << 10, MAX_PART_RECORD_BYTES).min(wanted)).unwrap_or(64 << 10)
     }
 
     /// Returns the bytes of records of one part that a thread processes together.
     pub(super) fn part_bytes(&self) -> u64 {
-        (self.per_thread / 8).clamp(64 << 10, MAX_PART)
+        (self.per_thread / 8).clamp(64 << 10, MAX_PART_RECORD_BYTES)
     }
 }
 
@@ -175,14 +175,14 @@ mod tests {
     use gristmill_core::dedup::Keep;
 
     #[test]
-    fn memory_is_never_divided_into_more_than_there_is() {
+    fn memory_division_never_exceeds_the_available_memory() {
         for bytes in [1 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30, 1 << 40] {
             for threads in [1, 2, 7, 16, 1_000] {
                 for working in [0, 1 << 20, 12 << 20, 129 << 20] {
                     for files in [0, 1_000, 1_000_000] {
                         let memory = Memory::of(bytes, threads, working, files);
                         assert!(memory.threads >= 1 && memory.threads <= threads);
-                        let extra = working.saturating_sub(LEAST_THREAD).min(bytes / 2);
+                        let extra = working.saturating_sub(MIN_THREAD_BYTES).min(bytes / 2);
                         let all = (memory.per_thread + extra) * memory.threads as u64 + memory.spill_bytes;
                         assert!(all <= bytes || memory.threads == 1, "{bytes} {threads} {working} {files}");
                     }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_and_units_grow_with_the_text_and_have_an_end() {
+    fn parts_and_units_grow_with_the_text_up_to_a_limit() {
         let rule = |min_length| Rule { min_length, keep: Keep::First, min_count: 2 };
         let memory = Memory::of(256 << 20, 2, 1 << 20, 1);
         let of = |length, bytes: u64| Division::of(&rule(length), bytes, bytes, &memory);

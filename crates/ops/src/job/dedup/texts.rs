@@ -91,7 +91,7 @@ mod tests {
     use gristmill_storage::fs::RealFs;
 
     #[test]
-    fn text_is_read_across_units_too() {
+    fn text_is_read_across_unit_boundaries() {
         let dir = tempfile::tempdir().unwrap();
         let parts = ["abc", "", "defgh", "i"];
         let stored: Vec<FinishedSpill> = parts

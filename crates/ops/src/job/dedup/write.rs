@@ -76,30 +76,30 @@ pub(super) struct WrittenParts {
 /// offset in its text.
 pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize, u64)]) -> Outcome<Vec<WrittenParts>> {
     let (threads, cancel) = (job.memory.threads, &job.context.cancel);
-    let known = run_units(files, threads, cancel, |placed| written_before(job, placed))?;
-    let sheets: Vec<OrderedOutput> =
+    let known = run_units(files, threads, cancel, |placed| read_written_parts(job, placed))?;
+    let file_outputs: Vec<OrderedOutput> =
         files.iter().zip(&known).map(|(placed, known)| OrderedOutput::of(job, placed, known.is_none())).collect();
     // Pieces are sorted by file, so a thread that waits for its turn waits for a piece that another thread has started.
-    let pieces: Vec<(usize, usize)> = sheets
+    let pieces: Vec<(usize, usize)> = file_outputs
         .iter()
         .enumerate()
         .flat_map(|(number, sheet)| (0..sheet.pieces.len()).map(move |piece| (number, piece)))
         .collect();
-    run_units(&pieces, threads, cancel, |&(number, piece)| match (files.get(number), sheets.get(number)) {
+    run_units(&pieces, threads, cancel, |&(number, piece)| match (files.get(number), file_outputs.get(number)) {
         (Some(placed), Some(sheet)) => {
             let of_file = wanted.iter().filter(|one| one.0 == placed.file).map(|one| one.1).collect();
             OutputPiece::write(job, placed, sheet, piece, of_file)
         }
         _ => Err(missing_piece()),
     })?;
-    // Not collected in place: that would keep the larger allocation of the sheets.
-    let mut all = Vec::with_capacity(sheets.len());
-    all.extend(sheets.into_iter().zip(known).map(|(sheet, known)| known.unwrap_or_else(|| sheet.into_written())));
+    // Not collected in place: that would keep the larger allocation of the file_outputs.
+    let mut all = Vec::with_capacity(file_outputs.len());
+    all.extend(file_outputs.into_iter().zip(known).map(|(sheet, known)| known.unwrap_or_else(|| sheet.into_written())));
     Ok(all)
 }
 
 /// Returns the output of a file that a stopped run wrote, if all of it exists.
-fn written_before(job: &Job<'_>, placed: &PlacedFile) -> Outcome<Option<WrittenParts>> {
+fn read_written_parts(job: &Job<'_>, placed: &PlacedFile) -> Outcome<Option<WrittenParts>> {
     let Some(written) = job.recorded_unit::<WrittenParts>(&name_of(placed)) else { return Ok(None) };
     if !is_there(job, placed.file, &written)? {
         return Ok(None);
@@ -159,7 +159,7 @@ struct OutputPiece<'a> {
 }
 
 /// The text of a piece, document after document, with its ranges.
-struct TextWalk<'a> {
+struct PieceText<'a> {
     ranges: Walk<'a>,
     /// Offset of the piece in the text of the file.
     in_file: u64,
@@ -174,7 +174,7 @@ struct TextWalk<'a> {
     spare: String,
 }
 
-impl<'a> TextWalk<'a> {
+impl<'a> PieceText<'a> {
     fn new(ranges: Walk<'a>, in_file: u64, start: u64) -> Self {
         let (found, spare) = (Vec::new(), String::new());
         Self { ranges, in_file, at: 0, lines: 0, documents: 0, reported: (0, start), found, spare }
@@ -219,10 +219,10 @@ impl<'a> OutputPiece<'a> {
             requested: wanted,
         };
         if piece == 0 {
-            writing.take_turn()?;
+            writing.wait_for_turn()?;
         }
         writing.lines(placed)?;
-        writing.take_turn()?;
+        writing.wait_for_turn()?;
         let Some(mut down) = writing.down.take() else { return Err(missing_piece()) };
         down.put_ranges(job, placed.file, &mut writing.gathered)?;
         writing.hand_over(&mut down);
@@ -250,7 +250,7 @@ impl<'a> OutputPiece<'a> {
         while self.requested.last().is_some_and(|at| *at < in_file) {
             self.requested.pop();
         }
-        let mut walk = TextWalk::new(ranges.from(part.base + piece.at)?, in_file, piece.lines.from.offset);
+        let mut walk = PieceText::new(ranges.from(part.base + piece.at)?, in_file, piece.lines.from.offset);
         let is_index = job.inputs.shard_of(placed.file).is_some();
         if let Some(rewriter) = file.source.rewriter().filter(|_| !is_index) {
             self.rows(file, rewriter, &mut walk)?;
@@ -284,7 +284,7 @@ impl<'a> OutputPiece<'a> {
     }
 
     /// Writes a table again.
-    fn rows(&mut self, file: &TextFile, rewriter: &dyn FileRewriter, walk: &mut TextWalk<'_>) -> Outcome<()> {
+    fn rows(&mut self, file: &TextFile, rewriter: &dyn FileRewriter, walk: &mut PieceText<'_>) -> Outcome<()> {
         let (plan, context) = (self.job.plan, self.job.context);
         let fields = Fields::new(&plan.text_key);
         let (mut start, mut shortened, written) = (0, Vec::new(), Cell::new(0_u64));
@@ -314,7 +314,7 @@ impl<'a> OutputPiece<'a> {
     }
 
     /// Finds the ranges of a line, and records them and the lines of requested positions. Returns the size of the text in bytes.
-    fn find_ranges(&mut self, line: &Line<'_>, file: &TextFile, walk: &mut TextWalk<'_>) -> Outcome<u64> {
+    fn find_ranges(&mut self, line: &Line<'_>, file: &TextFile, walk: &mut PieceText<'_>) -> Outcome<u64> {
         walk.found.clear();
         if line.kind() != Kind::Document {
             return Ok(0);
@@ -331,7 +331,7 @@ impl<'a> OutputPiece<'a> {
     }
 
     /// Waits until the piece is next in order, and writes the buffered output.
-    fn take_turn(&mut self) -> Outcome<()> {
+    fn wait_for_turn(&mut self) -> Outcome<()> {
         if self.down.is_none() {
             let sheet = self.sheet;
             self.down = Some(sheet.wait_for(self.piece, &self.job.context.cancel)?);
@@ -350,7 +350,7 @@ impl<'a> OutputPiece<'a> {
         }
         self.unwritten.extend_from_slice(bytes);
         match self.unwritten.len() >= self.most {
-            true => self.take_turn(),
+            true => self.wait_for_turn(),
             false => Ok(()),
         }
     }

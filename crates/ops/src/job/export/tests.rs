@@ -62,7 +62,7 @@ fn run(sample: &BrowseSample, parts: &[usize], folder: &Path) -> Outcome<Exporte
 }
 
 #[test]
-fn parts_become_files_of_their_own_in_the_folders_of_the_key() {
+fn parts_are_exported_as_files_in_the_folders_of_the_key() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("new/place");
     let exported = run(&sample("a/b/0001", &["jpg", "txt.json"]), &[0, 1], &folder).unwrap();
@@ -90,7 +90,7 @@ fn unsafe_names_are_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn what_is_there_is_neither_written_over_nor_followed() {
+fn export_neither_overwrites_files_nor_follows_links() {
     let dir = tempfile::tempdir().unwrap();
     let one = sample("k", &["jpg"]);
     run(&one, &[0], dir.path()).unwrap();
@@ -103,7 +103,7 @@ fn what_is_there_is_neither_written_over_nor_followed() {
 }
 
 #[test]
-fn a_part_that_is_shorter_than_its_index_says_leaves_nothing() {
+fn part_shorter_than_its_index_entry_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut short = sample("k", &["jpg"]);
     short.parts[0].byte_size += 1;
@@ -115,7 +115,7 @@ fn a_part_that_is_shorter_than_its_index_says_leaves_nothing() {
 }
 
 #[test]
-fn a_copy_has_a_plain_name_is_read_only_and_goes_with_its_folder() {
+fn temporary_copy_has_a_safe_name_is_read_only_and_is_removed_on_drop() {
     let dir = tempfile::tempdir().unwrap();
     let copy = copy_of(&OneSample, &sample("../\u{1b}k", &["json"]), 0, Some(dir.path()), &Cancel::default()).unwrap();
     assert!(copy.file.starts_with(dir.path()));

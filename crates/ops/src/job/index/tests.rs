@@ -40,7 +40,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn raw_indexes_are_those_of_the_reference() {
+fn raw_indexes_match_the_reference() {
     let mut cases = 0;
     for entry in std::fs::read_dir("../../tests/golden/modalities").unwrap() {
         let case = entry.unwrap().path();
@@ -68,7 +68,7 @@ fn raw_indexes_are_those_of_the_reference() {
 }
 
 #[test]
-fn many_ranges_make_the_same_index_as_one_look() {
+fn raw_index_does_not_depend_on_ranges() {
     let dir = tempfile::tempdir().unwrap();
     let source = dir.path().join("a.jsonl");
     let mut text = Vec::new();
@@ -94,7 +94,7 @@ fn many_ranges_make_the_same_index_as_one_look() {
 }
 
 #[test]
-fn bad_lines_are_all_named_and_nothing_is_written_unless_they_are_skipped() {
+fn all_bad_lines_are_reported_and_nothing_is_written_unless_skipped() {
     let dir = tempfile::tempdir().unwrap();
     let source = dir.path().join("a.jsonl");
     let long = format!("\"{}\u{1}\"", "x".repeat(5 << 20));
@@ -116,7 +116,7 @@ fn bad_lines_are_all_named_and_nothing_is_written_unless_they_are_skipped() {
 }
 
 #[test]
-fn an_index_that_is_there_is_kept_left_alone_or_replaced() {
+fn existing_index_is_refused_skipped_or_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let (source, index) = (dir.path().join("a.b.jsonl"), dir.path().join("a.b.idx"));
     put(&source, b"1\n");
@@ -142,7 +142,7 @@ fn an_index_that_is_there_is_kept_left_alone_or_replaced() {
 }
 
 #[test]
-fn empty_packed_and_missing_sources_are_refused() {
+fn empty_compressed_and_missing_sources_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name);
     put(&path("empty.jsonl"), b"");
@@ -173,7 +173,7 @@ fn forager(base: &Path, threads: usize) -> Outcome<IndexReport> {
 }
 
 #[test]
-fn forager_indexes_are_those_of_the_reference() {
+fn forager_indexes_match_the_reference() {
     for case in ["jsonl_edges", "jsonl_empty_file", "jsonl_one_file", "jsonl_tree_sort"] {
         let golden = Path::new("../../tests/golden/forager").join(case);
         for threads in [1, 2, 7] {
@@ -195,7 +195,7 @@ fn forager_indexes_are_those_of_the_reference() {
 }
 
 #[test]
-fn rows_tile_files_of_many_ranges() {
+fn forager_rows_tile_files_read_in_many_ranges() {
     let dir = tempfile::tempdir().unwrap();
     let mut wanted = Vec::new();
     for (number, name) in ["a.jsonl", "b.jsonl"].iter().enumerate() {
@@ -232,7 +232,7 @@ fn names_with_newlines_are_refused_and_dry_runs_write_nothing() {
 }
 
 #[test]
-fn wherever_writing_fails_nothing_is_visible() {
+fn failed_write_at_any_operation_leaves_no_visible_index() {
     use gristmill_storage::fs::fault::{Fault, FaultFs};
     let failing = |at| Arc::new(FaultFs::new(Fault::Full { at, errno: rustix::io::Errno::NOSPC }));
     let dir = tempfile::tempdir().unwrap();

@@ -68,7 +68,7 @@ fn linted(path: &Path) -> Vec<Problem> {
 }
 
 #[test]
-fn an_index_is_all_that_a_run_leaves_and_a_second_run_finds_nothing_to_do() {
+fn jsonl_run_leaves_only_its_index_and_second_run_does_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.v2.jsonl", b"\n{\"a\": 1}\r\n\n{\"a\": 2}");
     let report = run(&path).unwrap();
@@ -101,7 +101,7 @@ fn an_index_of_another_state_is_replaced() {
 }
 
 #[test]
-fn a_read_only_file_gets_an_index_that_its_owner_may_replace() {
+fn index_of_a_read_only_file_is_writable_by_its_owner() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{}\n");
     RealFs.set_mode(&path, 0o444).unwrap();
@@ -110,7 +110,7 @@ fn a_read_only_file_gets_an_index_that_its_owner_may_replace() {
 }
 
 #[test]
-fn a_dry_run_says_the_same_and_writes_nothing() {
+fn dry_run_reports_the_same_and_writes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{}\n\n{}\n");
     let report = start_dry(&path, options(2)).unwrap().wait().unwrap();
@@ -121,7 +121,7 @@ fn a_dry_run_says_the_same_and_writes_nothing() {
 }
 
 #[test]
-fn ranges_of_any_size_on_any_number_of_threads_give_the_same_bytes() {
+fn index_does_not_depend_on_range_size_and_threads() {
     let dir = tempfile::tempdir().unwrap();
     let text: String =
         (0..500).map(|i| format!("{}{{\"n\": {i}}}{}\n", " ".repeat(i % 3), "\n".repeat(i % 4))).collect();
@@ -150,7 +150,7 @@ fn ranges_of_any_size_on_any_number_of_threads_give_the_same_bytes() {
 }
 
 #[test]
-fn bad_lines_are_named_by_line_byte_and_column() {
+fn bad_lines_are_reported_by_line_byte_and_column() {
     let (failure, problems) = refused(b"{\"a\": 1}\n  [1, 2]\n{\"b\": 2}\n\n{\"c\": \xff\x1b[31m\n\"x\"\n");
     assert_eq!(failure.why, "3 of 6 lines are not JSON objects; nothing was written");
     let reported: Vec<_> = problems.iter().filter(|problem| problem.severity > Severity::Note).collect();
@@ -163,7 +163,7 @@ fn bad_lines_are_named_by_line_byte_and_column() {
 }
 
 #[test]
-fn each_kind_of_bad_file_has_words_and_a_way_out_of_its_own() {
+fn each_kind_of_bad_file_has_its_own_message_and_hint() {
     let utf16: Vec<u8> = "{\"a\": 1}\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     for (bytes, said, hint) in [
         (&b""[..], "the file is empty", "one JSON object a line"),
@@ -231,7 +231,7 @@ fn characters_that_ranges_cut_are_found_and_no_others() {
 }
 
 #[test]
-fn lines_that_end_with_cr_alone_are_one_sample_and_noted() {
+fn lines_ended_by_cr_alone_are_one_sample_with_a_note() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{\"a\": 1}\r{\"b\": 2}\r");
     let report = run(&path).unwrap();
@@ -242,7 +242,7 @@ fn lines_that_end_with_cr_alone_are_one_sample_and_noted() {
 }
 
 #[test]
-fn of_very_many_bad_lines_a_thousand_are_reported_and_all_are_counted() {
+fn a_thousand_bad_lines_are_reported_and_all_are_counted() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", "x\n".repeat(25_000).as_bytes());
     let task = start(&path, options(2)).unwrap();
@@ -256,7 +256,7 @@ fn of_very_many_bad_lines_a_thousand_are_reported_and_all_are_counted() {
 }
 
 #[test]
-fn an_old_index_stays_when_the_new_file_is_bad() {
+fn old_index_is_kept_if_the_new_file_has_bad_lines() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{}\n");
     run(&path).unwrap();
@@ -266,7 +266,7 @@ fn an_old_index_stays_when_the_new_file_is_bad() {
 }
 
 #[test]
-fn a_file_that_another_process_indexes_is_left_to_them() {
+fn index_run_is_refused_while_another_process_holds_the_lock() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{}\n");
     let own = RunFolder::for_output(&index_path(&path));
@@ -281,7 +281,7 @@ fn a_file_that_another_process_indexes_is_left_to_them() {
 }
 
 #[test]
-fn verify_reports_an_index_that_is_not_that_of_the_file() {
+fn verify_reports_an_index_that_does_not_match_its_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{}\n{ }\n{}\n");
     assert!(verified(&path).0.unwrap_err().why.contains("not indexed"));
@@ -329,7 +329,7 @@ fn lint_parses_every_line_and_names_the_place() {
 }
 
 #[test]
-fn lint_counts_lines_right_wherever_ranges_begin() {
+fn lint_line_numbers_do_not_depend_on_ranges() {
     let dir = tempfile::tempdir().unwrap();
     let mut text: Vec<u8> = Vec::new();
     // The file has more than two ranges of the smallest size, with bad lines at regular intervals.

@@ -89,7 +89,7 @@ fn lines(report: &LeakReport) -> Vec<String> {
 }
 
 #[test]
-fn a_copied_sample_is_found_once_and_the_copy_of_one_part_names_it() {
+fn copied_sample_is_one_leak_and_copied_part_is_a_leak_of_its_part() {
     let (a, b, c) = (content(1), content(2), content(3));
     let set = Set::new(&[
         ("train/a.tar", &[("t1.jpg", &a), ("t1.txt", &b), ("t2.jpg", &b), ("t2.txt", &a), ("t3.jpg", &c)]),
@@ -117,7 +117,7 @@ fn a_sample_of_several_media_is_reported_once() {
 }
 
 #[test]
-fn one_content_twice_in_a_sample_hides_no_copy() {
+fn duplicate_content_inside_a_sample_does_not_hide_a_leak() {
     let a = content(1);
     let set = Set::new(&[
         ("train/a.tar", &[("t1.z.jpg", &a), ("t1.b.jpg", &a)]),
@@ -140,7 +140,7 @@ fn copies_within_one_split_labels_and_small_parts_are_no_leaks() {
 }
 
 #[test]
-fn texts_are_compared_where_there_is_nothing_else() {
+fn texts_are_compared_in_samples_without_media() {
     let (a, b) = (content(1), content(2));
     let set = Set::new(&[
         ("train/a.tar", &[("t1.txt", &a), ("t1.json", &b)]),
@@ -157,7 +157,7 @@ fn texts_are_compared_where_there_is_nothing_else() {
 }
 
 #[test]
-fn parts_can_be_named() {
+fn named_parts_are_compared_for_leaks() {
     let (a, b, c) = (content(1), content(2), content(3));
     let set = Set::new(&[
         ("train/a.tar", &[("t1.jpg", &a), ("t1.txt", &b)]),
@@ -170,7 +170,7 @@ fn parts_can_be_named() {
 }
 
 #[test]
-fn what_is_excluded_or_in_no_split_does_not_count() {
+fn excluded_and_unassigned_samples_are_no_leaks() {
     let (a, b, c) = (content(1), content(2), content(3));
     let shards: [(&str, Entries<'_>); 4] = [
         ("train/a.tar", &[("t1.jpg", &a), ("in/t2.jpg", &b)]),
@@ -190,7 +190,7 @@ fn what_is_excluded_or_in_no_split_does_not_count() {
 }
 
 #[test]
-fn a_shard_in_two_splits_is_one_leak_and_its_samples_are_not_reported_one_by_one() {
+fn shard_in_two_splits_is_one_leak_without_its_samples() {
     let (a, b) = (content(1), content(2));
     let mut set = Set::new(&[("train/a.tar", &[("t1.jpg", &a)]), ("val/b.tar", &[("v1.jpg", &b)])]);
     set.layout.splits[1].1.push("train/a.tar".into());
@@ -202,7 +202,7 @@ fn a_shard_in_two_splits_is_one_leak_and_its_samples_are_not_reported_one_by_one
 }
 
 #[test]
-fn repairs_keep_the_larger_split_first_and_move_a_lone_shard() {
+fn leak_repairs_list_the_larger_split_first_and_move_a_single_shard() {
     let (a, b, c) = (content(1), content(2), content(3));
     let set = Set::new(&[
         ("train/a.tar", &[("t1.jpg", &a), ("t2.jpg", &b), ("t3.jpg", &c)]),
@@ -220,7 +220,7 @@ fn repairs_keep_the_larger_split_first_and_move_a_lone_shard() {
 }
 
 #[test]
-fn of_many_copies_some_are_listed_and_all_are_counted() {
+fn some_of_many_copies_are_listed_and_all_are_counted() {
     let a = content(1);
     let names: Vec<String> = (0..30).map(|n| format!("t{n}.jpg")).collect();
     let many: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), a.as_slice())).collect();
@@ -231,7 +231,7 @@ fn of_many_copies_some_are_listed_and_all_are_counted() {
 }
 
 #[test]
-fn names_are_compared_without_reading_and_numbers_are_no_names() {
+fn names_are_compared_without_reading_shards_and_plain_numbers_are_ignored() {
     let (a, b) = (content(1), content(2));
     let shards: [(&str, Entries<'_>); 2] = [
         ("train/a.tar", &[("x/img_77.jpg", &a), ("x/0001.jpg", &a), ("x/alone.jpg", &a)]),
@@ -246,7 +246,7 @@ fn names_are_compared_without_reading_and_numbers_are_no_names() {
 }
 
 #[test]
-fn one_key_in_two_splits_is_found_where_no_table_forbids_it() {
+fn duplicate_key_in_two_splits_is_found_without_sample_tables() {
     let (a, b) = (content(1), content(2));
     let shards: [(&str, Entries<'_>); 2] = [("train/a.tar", &[("k.jpg", &a)]), ("val/b.tar", &[("k.jpg", &b)])];
     let report = Set::with(&shards, Scope::WithoutSampleTables).names();
@@ -255,7 +255,7 @@ fn one_key_in_two_splits_is_found_where_no_table_forbids_it() {
 }
 
 #[test]
-fn workers_and_memory_change_nothing() {
+fn leaks_do_not_depend_on_threads_and_memory() {
     let contents: Vec<Vec<u8>> = (0..40).map(content).collect();
     let names: Vec<String> = (0..400).map(|n| format!("dir{}/s{n:04}.jpg", n % 7)).collect();
     let shards: Vec<(String, Vec<_>)> = (0..10)
@@ -278,7 +278,7 @@ fn workers_and_memory_change_nothing() {
 }
 
 #[test]
-fn a_shard_that_is_gone_is_reported_and_the_others_are_compared() {
+fn missing_shard_is_reported_and_other_shards_are_compared() {
     let (a, b) = (content(1), content(2));
     let set = Set::new(&[
         ("train/a.tar", &[("t1.jpg", &a)]),
@@ -294,7 +294,7 @@ fn a_shard_that_is_gone_is_reported_and_the_others_are_compared() {
 }
 
 #[test]
-fn a_shard_that_changed_is_reported_and_its_keys_come_from_itself() {
+fn changed_shard_is_reported_and_its_keys_are_read_from_its_archive() {
     let (a, b) = (content(1), content(2));
     let set = Set::new(&[("train/a.tar", &[("t1.jpg", &a)]), ("val/b.tar", &[("v1.jpg", &a), ("v2.jpg", &b)])]);
     let changed = archive(&[("new.jpg", &b), ("v1.jpg", &a), ("v2.jpg", &b)]);
@@ -305,7 +305,7 @@ fn a_shard_that_changed_is_reported_and_its_keys_come_from_itself() {
 }
 
 #[test]
-fn a_full_scratch_disk_ends_the_check_and_nothing_is_left_there() {
+fn full_scratch_disk_ends_the_leak_check_and_scratch_is_removed() {
     use gristmill_storage::fs::fault::{Fault, FaultFs};
     let names: Vec<String> = (0..300).map(|n| format!("t{n}.jpg")).collect();
     let a = content(1);
@@ -321,7 +321,7 @@ fn a_full_scratch_disk_ends_the_check_and_nothing_is_left_there() {
 }
 
 #[test]
-fn a_cancelled_check_leaves_nothing() {
+fn cancelled_leak_check_leaves_no_scratch_files() {
     let a = content(1);
     let set = Set::new(&[("train/a.tar", &[("t1.jpg", &a)])]);
     let scratch = tempfile::tempdir().unwrap();
@@ -336,21 +336,21 @@ fn a_cancelled_check_leaves_nothing() {
 }
 
 #[test]
-fn what_is_not_prepared_is_refused_with_the_way_out() {
+fn leak_check_of_an_unprepared_folder_is_refused_with_a_hint() {
     let dir = tempfile::tempdir().unwrap();
     let task = start(dir.path(), SplitLayout::default(), LeakOptions::default(), RunOptions::default()).unwrap();
     assert!(task.wait().unwrap_err().hint.is_some());
 }
 
 #[test]
-fn kinds_are_reported_in_one_order() {
+fn leak_kinds_are_listed_in_sort_order() {
     let mut sorted = LeakKind::ALL;
     sorted.sort_unstable();
     assert_eq!(sorted, LeakKind::ALL);
 }
 
 #[test]
-fn parts_that_are_not_there_are_refused_and_nothing_compared_is_reported() {
+fn leak_check_refuses_unknown_parts_and_reports_if_nothing_was_compared() {
     let (a, b) = (content(1), content(2));
     let set = Set::new(&[("train/a.tar", &[("1.txt", &a), ("2.txt", &b)]), ("val/a.tar", &[("3.txt", &a)])]);
     let options = |parts: &[&str], smallest_part| LeakOptions {

@@ -8,7 +8,7 @@ use crate::job::job_progress::{cost, Forecast};
 use crate::job::recover::roll_forward;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use gristmill_core::problem::settle_media;
+use gristmill_core::problem::sort_media_problems;
 use gristmill_core::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_data::formats::energon::layout;
 use gristmill_storage::files;
@@ -91,7 +91,7 @@ fn write_rows(
     lock.check("preparing media")?;
     apply::publish(context, plan, target, &draft, &mut report)?;
     report.problems = context.problems.to_vec();
-    settle_media(&mut report.problems);
+    sort_media_problems(&mut report.problems);
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();
     record(context, plan, own, &report);

@@ -52,7 +52,7 @@ fn filters(root: &Path) -> Vec<(i64, String, String)> {
 }
 
 #[test]
-fn rows_of_several_runs_come_together_and_a_filter_is_kept_once() {
+fn media_rows_of_several_runs_are_merged_and_a_filter_is_stored_once() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path();
     put(root, "a.png", &png(3, 4));
@@ -76,7 +76,7 @@ fn rows_of_several_runs_come_together_and_a_filter_is_kept_once() {
 }
 
 #[test]
-fn rows_of_files_that_are_gone_are_reported_and_removed_only_on_request() {
+fn media_rows_of_missing_files_are_reported_and_removed_only_on_request() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path();
     for name in ["a.png", "b.png", "d/c.png"] {
@@ -95,7 +95,7 @@ fn rows_of_files_that_are_gone_are_reported_and_removed_only_on_request() {
 }
 
 #[test]
-fn what_no_filter_picks_is_an_error_of_the_data_and_leaves_nothing() {
+fn media_run_without_matching_files_is_a_data_failure_and_writes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     put(dir.path(), "a.txt", b"words");
     let failure = run(plan(dir.path(), MediaFilter::Extension)).unwrap_err();
@@ -104,7 +104,7 @@ fn what_no_filter_picks_is_an_error_of_the_data_and_leaves_nothing() {
 }
 
 #[test]
-fn broken_files_are_reported_and_the_others_are_described() {
+fn broken_media_files_are_reported_and_other_files_are_described() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path();
     put(root, "empty.png", b"");
@@ -119,7 +119,7 @@ fn broken_files_are_reported_and_the_others_are_described() {
 }
 
 #[test]
-fn modes_are_those_of_the_reference_program() {
+fn modes_of_media_files_match_the_reference_program() {
     for (given, folder, file) in [(0o755, 0o755, 0o644), (0o2770, 0o2770, 0o660), (0o500, 0o700, 0o600)] {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("r");
@@ -137,7 +137,7 @@ fn modes_are_those_of_the_reference_program() {
 }
 
 #[test]
-fn paths_that_the_command_is_not_for_are_refused_with_what_is() {
+fn unsupported_locations_are_refused_with_the_suitable_command() {
     let dir = tempfile::tempdir().unwrap();
     put(dir.path(), "raw/a.tar", &[0; 1024]);
     put(dir.path(), "a.jsonl", b"{}\n");
@@ -158,7 +158,7 @@ fn paths_that_the_command_is_not_for_are_refused_with_what_is() {
 }
 
 #[test]
-fn a_database_that_is_none_or_was_made_for_something_else_is_not_touched() {
+fn invalid_or_foreign_media_database_is_not_changed() {
     for make in [
         |path: &Path| write_file(&RealFs, path, b"no database at all", 0o644).unwrap(),
         |path: &Path| {
@@ -179,7 +179,7 @@ fn a_database_that_is_none_or_was_made_for_something_else_is_not_touched() {
 }
 
 #[test]
-fn a_trigger_in_a_strange_database_never_runs() {
+fn trigger_in_a_foreign_database_is_never_run() {
     let dir = tempfile::tempdir().unwrap();
     put(dir.path(), "a.png", &png(1, 1));
     run(plan(dir.path(), MediaFilter::Extension)).unwrap();
@@ -195,7 +195,7 @@ fn a_trigger_in_a_strange_database_never_runs() {
 }
 
 #[test]
-fn a_run_that_is_cancelled_leaves_nothing() {
+fn cancelled_media_run_leaves_no_files() {
     let dir = tempfile::tempdir().unwrap();
     for number in 0..500 {
         put(dir.path(), &format!("{number}.png"), b"x");
@@ -213,7 +213,7 @@ fn a_run_that_is_cancelled_leaves_nothing() {
 }
 
 #[test]
-fn a_preview_shows_what_would_be_picked_and_writes_nothing() {
+fn media_preview_lists_candidates_and_writes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     put(dir.path(), "a.png", &png(7, 8));
     put(dir.path(), "b.PNG", &png(7, 8));

@@ -52,7 +52,7 @@ fn a_join_is_published_and_a_second_run_has_nothing_to_do() {
 }
 
 #[test]
-fn another_division_of_a_member_makes_the_index_again() {
+fn changed_splits_of_a_member_rebuild_the_join_index() {
     let (dir, path) = house();
     let first = prepare(&path).unwrap();
     // The uuid does not change when splits are edited, so the name of the index does not change either.
@@ -73,7 +73,7 @@ fn another_division_of_a_member_makes_the_index_again() {
 }
 
 #[test]
-fn stale_indexes_go_after_success_and_only_then() {
+fn stale_join_indexes_are_removed_only_after_success() {
     let (dir, path) = house();
     let old = prepare(&path).unwrap().files[0].name.clone();
     std::fs::create_dir_all(dir.path().join("mix.yaml.cache/folder")).unwrap();
@@ -97,7 +97,7 @@ fn stale_indexes_go_after_success_and_only_then() {
 }
 
 #[test]
-fn joins_of_nested_files_are_kept_next_to_those_files() {
+fn join_indexes_of_nested_files_are_next_to_those_files() {
     let (dir, _) = house();
     std::fs::remove_file(dir.path().join("mix.yaml")).unwrap();
     let join = |split: &str| {
@@ -133,7 +133,7 @@ fn joins_of_nested_files_are_kept_next_to_those_files() {
 }
 
 #[test]
-fn few_excluded_samples_give_an_index_under_every_name_that_may_be_asked_for() {
+fn join_index_with_few_excludes_is_written_under_every_possible_name() {
     let (dir, path) = house();
     Set { exclude: vec!["a.tar/k0001", "a.tar/k0002", "a.tar/k0003"], ..Set::small() }.write(&dir.path().join("a"));
     let report = prepare(&path).unwrap();
@@ -161,7 +161,7 @@ fn a_dry_run_and_a_refused_file_write_nothing() {
 }
 
 #[test]
-fn a_file_without_joins_needs_nothing() {
+fn metadataset_without_joins_has_nothing_to_prepare() {
     let (dir, path) = house();
     metadataset(&path, "  train: {blend: [{path: a}, {path: b}]}\n");
     let report = prepare(&path).unwrap();
@@ -200,7 +200,7 @@ fn copy(from: &Path, to: &Path) {
 /// The first run built an index; the second must replace it and remove a stale one. After any failure, the visible files are the old or the
 /// new set, and the next run has the same result.
 #[test]
-fn a_failure_at_any_step_leaves_the_old_or_the_new_indexes() {
+fn failure_at_any_step_leaves_the_old_or_the_new_join_indexes() {
     let template = before_a_second_run();
     let prepared = || {
         let dir = tempfile::tempdir().unwrap();

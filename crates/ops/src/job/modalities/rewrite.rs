@@ -183,8 +183,8 @@ fn write(
         }
         Rewrite::ShuffleLines(path, seed) => {
             let source = lines(path)?;
-            note_glue(&source, plan.compat, handles)?;
-            let mut assembly = Assembly::new(vec![source])?.gluing(plan.compat);
+            report_missing_line_end(&source, plan.compat, handles)?;
+            let mut assembly = Assembly::new(vec![source])?.joining_last_line(plan.compat);
             assembly.shuffle_as_python(seed);
             working("line");
             assembly.write(file, handles)
@@ -199,9 +199,9 @@ fn write(
         Rewrite::ChunkLines(paths, chunk, seed) => {
             let sources = parts(paths, *chunk, lines)?;
             for source in &sources {
-                note_glue(source, plan.compat, handles)?;
+                report_missing_line_end(source, plan.compat, handles)?;
             }
-            let mut assembly = Assembly::new(sources)?.gluing(plan.compat);
+            let mut assembly = Assembly::new(sources)?.joining_last_line(plan.compat);
             refuse_empty(&assembly, "chunk")?;
             assembly.shuffle_as_numpy(*seed);
             working("line");
@@ -233,7 +233,7 @@ fn parts(paths: &[PathBuf], chunk: Chunk, open: impl Fn(&PathBuf) -> Outcome<Sou
 }
 
 /// Reports a last line without line end, and its consequence.
-fn note_glue(source: &Source, compat: bool, handles: &Handles<'_>) -> Outcome<()> {
+fn report_missing_line_end(source: &Source, compat: bool, handles: &Handles<'_>) -> Outcome<()> {
     if !source.lacks_line_end() {
         return Ok(());
     }

@@ -93,7 +93,7 @@ fn broken_anywhere(fault: fn(u64) -> Fault, run: &Run, target: &str) {
 }
 
 #[test]
-fn an_output_is_the_old_or_the_new_one_whatever_breaks() {
+fn failed_shuffle_leaves_the_old_or_the_new_output() {
     let shuffle = |root: &Path, fs: Arc<dyn Fs>| {
         let plan = plan(Rewrite::ShufflePacked(root.join("b.pbin"), Seed::from(7)), root.join("out.pbin"));
         start_on(plan, RunOptions::default(), fs)?.wait().map(drop)
@@ -103,7 +103,7 @@ fn an_output_is_the_old_or_the_new_one_whatever_breaks() {
 }
 
 #[test]
-fn a_repaired_file_is_the_old_or_the_new_one_whatever_breaks() {
+fn failed_repair_leaves_the_old_or_the_new_file() {
     let repair = |root: &Path, fs: Arc<dyn Fs>| {
         start_repair_on(&root.join("a.pbin"), false, RunOptions::default(), fs)?.wait().map(drop)
     };
@@ -111,7 +111,7 @@ fn a_repaired_file_is_the_old_or_the_new_one_whatever_breaks() {
 }
 
 #[test]
-fn documents_that_do_not_end_alike_are_not_moved() {
+fn repair_refuses_documents_with_different_end_tokens() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pbin");
     let mut bytes = packed(&some_documents(), 12);

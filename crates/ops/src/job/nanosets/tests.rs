@@ -34,7 +34,7 @@ fn run<O: Operation<Preview = R, Report = R>, R: Report>(plan: O::Plan) -> Outco
 }
 
 #[test]
-fn a_merge_publishes_what_the_reference_makes_and_nothing_else() {
+fn merge_publishes_exactly_the_files_of_the_reference() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("deep/merged");
     let plan = MergePlan { output: output.clone(), ..merge_plan() };
@@ -93,7 +93,7 @@ fn at_every_fault(run: impl Fn(Arc<FaultFs>, &Path) -> Outcome<()>, expected: &B
 }
 
 #[test]
-fn a_full_disk_never_leaves_half_a_merge() {
+fn merge_on_a_full_disk_leaves_no_partial_output() {
     let run = |fs: Arc<FaultFs>, output: &Path| {
         let plan = MergePlan { output: output.to_owned(), ..merge_plan() };
         start::<NanosetsMerge, _>(plan, false, RunOptions::default(), fs)?.wait().map(drop)
@@ -157,7 +157,7 @@ fn an_index_is_published_as_two_arrays() {
 }
 
 #[test]
-fn folders_are_mixed_by_their_windows() {
+fn folders_are_mixed_by_their_window_counts() {
     let dir = tempfile::tempdir().unwrap();
     let folders = ["02_modern_noshuffle/expected", "03_modern_doc_shuffle_split/expected"];
     let plan = |weights, samples, sequence_length| MixtureIndexPlan {
@@ -181,7 +181,7 @@ fn folders_are_mixed_by_their_windows() {
 }
 
 #[test]
-fn windows_are_published_without_descriptions() {
+fn shuffled_windows_are_published_without_index_and_metadata() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("shuffled");
     let plan = WindowsPlan::new(golden("02_modern_noshuffle/expected"), &output, 33, 1);

@@ -3,7 +3,7 @@
 
 use super::super::journal::{DoneUnit, Journal, SpoolDigest};
 use super::super::pool;
-use super::super::scan::{unchanged, unreadable_ends_the_run};
+use super::super::scan::{into_fatal_failure, unchanged};
 use super::Context;
 use crate::engine::index::SpooledShard;
 use gristmill_core::{text, Failure, Outcome, Shard, Subject};
@@ -166,7 +166,7 @@ fn scan_missing(
         let spooled = if selection.unchanged.contains(&shard.name) {
             shared.respool_one(position, folder)?
         } else {
-            shared.scan_one(position, folder).map_err(|failure| unreadable_ends_the_run(failure, &shard.name))?
+            shared.scan_one(position, folder).map_err(|failure| into_fatal_failure(failure, &shard.name))?
         };
         if let Some(spooled) = spooled {
             record(journal, &shard, &spooled)?;

@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn excludes_of_samples_get_the_name_of_their_shard_and_those_of_shards_stay() {
+    fn renamed_sample_excludes_get_their_shard_as_key_prefix() {
         let shards = HashSet::from(["a.tar", "x/b.tar"]);
         for (item, expected) in [
             ("a.tar", vec!["a.tar"]),

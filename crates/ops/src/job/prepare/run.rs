@@ -17,7 +17,7 @@ use crate::job::journal::Journal;
 use crate::job::recover::roll_forward;
 use crate::job::times;
 use crate::job::Phase;
-use gristmill_core::problem::settle_media;
+use gristmill_core::problem::sort_media_problems;
 use gristmill_core::{
     text, DatasetFacts, Duplicates, ExitClass, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
     Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
@@ -384,7 +384,7 @@ fn finish(
         counts: shared.problems.counts(),
         elapsed: context.board.elapsed(),
     };
-    settle_media(&mut report.problems);
+    sort_media_problems(&mut report.problems);
     let outputs = Outputs {
         selection,
         spools,

@@ -74,7 +74,7 @@ fn assert_golden(case: &str, root: &Path) {
 }
 
 #[test]
-fn the_log_has_sentences_and_no_debug_output() {
+fn job_log_has_sentences_without_debug_output() {
     let folder = copy_of("captioning_fieldmap");
     let mut plan = plan_for(folder.path(), ratio("8,1,1"), SampleMapping::Crude { cooker: false });
     for rerun in [Rerun::Refuse, Rerun::Overwrite, Rerun::Update] {
@@ -132,7 +132,7 @@ fn golden_data_sets_are_written_byte_for_byte_with_any_number_of_workers() {
 }
 
 #[test]
-fn a_scan_that_ran_before_is_taken_over_and_gives_the_same_bytes() {
+fn finished_scan_is_reused_and_gives_the_same_bytes() {
     let folder = copy_of("captioning_fieldmap");
     let scan = LiveScan::start(folder.path(), &RunOptions { threads: 2, ..RunOptions::default() }).unwrap();
     let facts = scan.wait().unwrap();
@@ -155,7 +155,7 @@ fn a_scan_that_ran_before_is_taken_over_and_gives_the_same_bytes() {
 }
 
 #[test]
-fn the_same_plan_again_does_nothing_and_another_is_refused() {
+fn repeated_plan_does_nothing_and_a_different_plan_is_refused() {
     let folder = copy_of("captioning_fieldmap");
     let plan = plan_for(folder.path(), ratio("8,1,1"), SampleMapping::Crude { cooker: false });
     assert!(!run_with(&plan, 1).unwrap().nothing_to_do);
@@ -221,7 +221,7 @@ fn twins(root: &Path) -> PreparePlan {
 }
 
 #[test]
-fn duplicate_keys_are_refused_with_both_places_and_the_ways_out_work() {
+fn duplicate_keys_are_refused_with_both_places_and_resolved_by_options() {
     let folder = tempfile::tempdir().unwrap();
     let mut plan = twins(folder.path());
     let failure = run_with(&plan, 2).unwrap_err();
@@ -269,7 +269,7 @@ fn an_update_keeps_the_excludes_of_a_user_among_samples_of_one_key() {
 }
 
 #[test]
-fn a_cancelled_run_leaves_nothing_visible_and_goes_on_later() {
+fn cancelled_run_publishes_nothing_and_resumes_later() {
     let folder = copy_of("captioning_fieldmap");
     let plan = plan_for(folder.path(), ratio("8,1,1"), SampleMapping::Crude { cooker: false });
     let job = PrepareJob::start(plan.clone(), RunOptions::default(), None).unwrap();
@@ -285,7 +285,7 @@ fn a_cancelled_run_leaves_nothing_visible_and_goes_on_later() {
 }
 
 #[test]
-fn looking_at_a_prepared_data_set_shows_its_figures_and_redoing_it_reads_the_tars() {
+fn overwrite_after_a_scan_of_a_prepared_data_set_discards_wrong_index_rows() {
     let folder = copy_of("captioning_fieldmap");
     let root = folder.path();
     let mut plan = plan_for(root, ratio("8,1,1"), SampleMapping::Crude { cooker: false });
@@ -319,7 +319,7 @@ fn update_of(root: &Path) -> PreparePlan {
 }
 
 #[test]
-fn an_update_that_only_adds_excludes_writes_them_and_leaves_the_indexes_alone() {
+fn update_that_only_adds_excludes_does_not_rewrite_indexes() {
     let folder = copy_of("captioning_fieldmap");
     let root = folder.path();
     run_with(&plan_for(root, ratio("8,1,1"), SampleMapping::Crude { cooker: false }), 1).unwrap();
@@ -409,7 +409,7 @@ fn a_field_map_is_tried_on_samples_of_all_shards() {
 }
 
 #[test]
-fn a_copy_that_is_in_no_training_does_not_win_over_one_that_is() {
+fn sample_without_split_is_not_kept_over_its_copy_in_a_split() {
     let shard = |keys: &[&str]| {
         let mut builder = tar::Builder::new(Vec::new());
         for key in keys {
@@ -448,7 +448,7 @@ fn a_copy_that_is_in_no_training_does_not_win_over_one_that_is() {
 }
 
 #[test]
-fn indexing_a_changed_shard_alone_corrects_its_count() {
+fn reindexing_one_changed_shard_corrects_its_count() {
     let folder = copy_of("captioning_fieldmap");
     let root = folder.path();
     let plan = plan_for(root, ratio("8,1,1"), SampleMapping::Crude { cooker: false });
@@ -477,7 +477,7 @@ fn indexing_a_changed_shard_alone_corrects_its_count() {
 
 /// If a shard is missing from the list, the shards after it must not get the rows of other shards.
 #[test]
-fn an_update_takes_no_rows_from_tables_that_know_more_shards_than_the_list() {
+fn update_ignores_old_tables_with_more_shards_than_the_list() {
     let folder = copy_of("captioning_fieldmap");
     let root = folder.path();
     run_with(&plan_for(root, ratio("8,1,1"), SampleMapping::Crude { cooker: false }), 1).unwrap();

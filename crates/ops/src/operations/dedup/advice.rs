@@ -2,7 +2,7 @@
 
 use crate::job::dedup::{estimates, SampleBudget};
 use crate::operations::{Advice, AnyPlan, QuestionNeed};
-use gristmill_core::dedup::{Mode, SHOWN_LENGTHS, USUAL_MIN_LENGTH};
+use gristmill_core::dedup::{Mode, PROPOSED_MIN_LENGTH, SHOWN_LENGTHS};
 use gristmill_core::options::OptionRow;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{Cancel, DedupPlan, Outcome, RunOptions};
@@ -36,7 +36,7 @@ impl Advice for DedupAdvice {
 
     fn propose(&self, plan: &dyn AnyPlan, option: &str) -> Option<String> {
         match option {
-            "minlen" => Some(USUAL_MIN_LENGTH.to_string()),
+            "minlen" => Some(PROPOSED_MIN_LENGTH.to_string()),
             "output" => proposed_output(plan.typed::<DedupPlan>()?),
             _ => None,
         }

@@ -128,7 +128,7 @@ fn removed(mode: Mode, totals: &Figures) -> impl Iterator<Item = String> {
         percent(totals.removed_share()),
         count(totals.ranges, "range"),
         count(totals.changed_documents, "document"),
-        whole_documents(mode, totals.emptied_documents)
+        covered_documents(mode, totals.emptied_documents)
     );
     let copied = (totals.copied_lines > 0).then(|| {
         let are = agree(totals.copied_lines, "is copied as it is", "are copied as they are");
@@ -138,7 +138,7 @@ fn removed(mode: Mode, totals: &Figures) -> impl Iterator<Item = String> {
 }
 
 /// Describes the documents that are covered by ranges completely.
-fn whole_documents(mode: Mode, documents: u64) -> String {
+fn covered_documents(mode: Mode, documents: u64) -> String {
     match mode {
         Mode::Remove => count_verb(documents, "document", "has nothing left", "have nothing left"),
         Mode::Annotate => count_verb(documents, "document", "is a copy as a whole", "are copies as a whole"),

@@ -15,7 +15,7 @@ pub use source::{
 use super::{absolute, Advice, Operation, Plan};
 use crate::job::pool::run_both;
 use crate::job::task::TaskContext;
-use crate::tokens::check::{missing_or_wrong, notes};
+use crate::tokens::check::{notes, plan_problems};
 use crate::tokens::pack::{keep_input_names, run_pack, run_preview, PackPreview, PackReport};
 use crate::tokens::{formats, load_tokenizer};
 use gristmill_core::options::{Group, Step};
@@ -57,7 +57,7 @@ impl Operation for Pack {
     }
 
     fn check(plan: &PackPlan, _: bool) -> Vec<Problem> {
-        missing_or_wrong(plan)
+        plan_problems(plan)
     }
 
     fn absolute(plan: &PackPlan) -> Outcome<PackPlan> {

@@ -357,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_output_of_pairs_is_a_folder_of_their_own() {
+    fn proposed_output_for_megatron_is_a_separate_folder() {
         let mut plan = PackPlan::new(vec!["s3://b/web.jsonl".into()], "t", "");
         let facts = DataFacts { is_one_file: true, ..DataFacts::default() };
         plan.megatron = Some(gristmill_core::pack::MegatronTarget::default());
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn an_example_that_is_cut_ends_with_a_mark() {
+    fn long_example_is_cut_with_an_ellipsis() {
         assert_eq!(start_of(&"é".repeat(MAX_EXAMPLE_CHARS)), "é".repeat(MAX_EXAMPLE_CHARS));
         assert_eq!(start_of(&"é".repeat(MAX_EXAMPLE_CHARS + 1)), format!("{}…", "é".repeat(MAX_EXAMPLE_CHARS)));
     }

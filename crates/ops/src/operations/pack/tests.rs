@@ -22,7 +22,7 @@ fn plan(answers: &[(&str, &str)]) -> Box<dyn AnyPlan> {
 }
 
 #[test]
-fn settings_of_a_format_stay_while_others_come_and_go() {
+fn format_settings_are_kept_while_other_formats_are_added() {
     let mut plan = plan(&[("format", "nanosets"), ("tasks", "3")]);
     plan.set("format", &Answer::List(vec!["forager".into(), "nanosets".into()])).unwrap();
     assert_eq!(plan.get("tasks"), Answer::Text("3".into()));
@@ -31,7 +31,7 @@ fn settings_of_a_format_stay_while_others_come_and_go() {
 }
 
 #[test]
-fn loss_masks_are_those_of_the_formats_that_have_them() {
+fn loss_masks_apply_to_the_formats_that_support_them() {
     let of = |formats: &[&str], masks: &str| {
         let mut plan = erase::<Pack>(PackPlan::blank());
         plan.set("format", &Answer::List(formats.iter().map(|format| (*format).to_owned()).collect())).unwrap();
@@ -58,7 +58,7 @@ fn two_options_of_one_answer_do_not_clear_each_other() {
 }
 
 #[test]
-fn forager_alone_goes_into_the_folder_that_it_reads() {
+fn forager_only_output_is_the_input_folder() {
     let output = |inputs: &[&str], formats: &[&str]| {
         let list = |values: &[&str]| Answer::List(values.iter().map(|value| (*value).to_owned()).collect());
         let mut plan = plan(&[]);
@@ -74,7 +74,7 @@ fn forager_alone_goes_into_the_folder_that_it_reads() {
 }
 
 #[test]
-fn the_text_of_rows_is_found_by_a_path_unless_a_column_has_that_name() {
+fn text_key_is_a_path_unless_a_column_has_that_name() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/parquet");
     for (case, key) in [("p12_nested_path", "meta.deep.x"), ("p13_column_with_a_dot", "meta.text")] {
         let mut plan = PackPlan::new(vec![format!("{folder}/{case}/input")], "t", "o");
@@ -88,7 +88,7 @@ fn the_text_of_rows_is_found_by_a_path_unless_a_column_has_that_name() {
 }
 
 #[test]
-fn splits_and_subsets_are_asked_for_where_there_are_several() {
+fn split_and_subset_are_asked_only_if_there_are_several() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         write_file(&RealFs, &folder.path().join(name), text.as_bytes(), 0o644).unwrap();

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_of_nothing_are_a_dash() {
+    fn share_of_zero_items_is_a_dash() {
         assert_eq!(share(0, 0), "–");
         assert_eq!(share(1, 3), "33.3 %");
     }

@@ -238,7 +238,7 @@ fn read_back(words: &[String], files: &[(String, String)]) -> PreparePlan {
 
 proptest! {
     #[test]
-    fn a_plan_survives_being_written_to_a_file_and_read_again(plan in plans()) {
+    fn prepare_plan_is_read_back_from_yaml(plan in plans()) {
         let yaml = to_yaml(&plan).unwrap();
         let back = from_yaml(&yaml);
         prop_assert!(back.is_ok(), "{:?}\n{yaml}", back);
@@ -256,13 +256,13 @@ proptest! {
     }
 
     #[test]
-    fn a_printed_command_is_safe_to_show(plan in plans()) {
+    fn printed_command_is_safe_to_display(plan in plans()) {
         let line = command_line(&plan).text();
         prop_assert_eq!(gristmill_core::text::display_safe(&line).into_owned(), line);
     }
 
     #[test]
-    fn reading_any_text_as_a_plan_never_panics(text in any::<String>()) {
+    fn parsing_any_text_as_a_plan_does_not_panic(text in any::<String>()) {
         let _ = from_yaml(&text);
         let _ = from_yaml(&format!("version: 1\n{text}"));
     }
@@ -286,7 +286,7 @@ fn plan_file_is_human_readable() {
 }
 
 #[test]
-fn a_newer_plan_is_refused_before_its_unknown_keys_are() {
+fn newer_plan_version_is_refused_before_unknown_keys() {
     let failure = from_yaml("version: 2\npath: x\nshiny: true\n").unwrap_err();
     assert!(failure.why.contains("version 2"), "{failure}");
     assert_eq!(failure.class.code(), 2);
@@ -327,7 +327,7 @@ fn plan_hash_ignores_run_options() {
 }
 
 #[test]
-fn a_command_quotes_what_a_shell_would_take_apart() {
+fn printed_command_is_quoted_for_the_shell() {
     let plan = PreparePlan {
         splits: SplitPlan::Patterns(vec![SplitPattern { name: "train".into(), pattern: "train/.*".into() }]),
         exclude_shards: vec!["-x".into()],
@@ -349,7 +349,7 @@ fn a_command_quotes_what_a_shell_would_take_apart() {
 }
 
 #[test]
-fn after_a_run_a_plan_that_needs_files_is_replayed_from_the_data_set() {
+fn command_after_run_replays_the_recorded_plan_if_files_were_needed() {
     let mut plan = PreparePlan::new("my data");
     assert_eq!(Prepare::command_after_run(&plan), command_line(&plan).text());
     plan.splits = SplitPlan::Listed(vec![SplitList { name: "train".into(), shards: vec!["a.tar".into()] }]);
@@ -358,7 +358,7 @@ fn after_a_run_a_plan_that_needs_files_is_replayed_from_the_data_set() {
 }
 
 #[test]
-fn a_real_shell_reads_the_quoting_back() {
+fn bash_reads_quoted_text_unchanged() {
     for text in ["it's", "a\u{1b}\nb", "$HOME `x` \\ \"", "\u{202e}x", "*", "-n", ""] {
         let script = format!("printf %s {}", shell_quote(text));
         let Ok(out) = std::process::Command::new("bash").args(["-c", &script]).output() else { return };

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn field_maps_come_as_json_or_pairs_and_never_twice() {
+    fn field_map_is_given_as_json_or_pairs_without_duplicates() {
         let one = |texts: &[&str]| field_map(&texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>());
         let fields = one(&["image=jpg", r#"{"caption": "json[a=b],txt"}"#]).unwrap();
         assert_eq!(fields[1], FieldExpr { field: "caption".into(), expr: "json[a=b],txt".into() });
@@ -153,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn exclude_files_hold_one_item_a_line() {
+    fn exclude_file_has_one_item_per_line() {
         assert_eq!(exclude_lines("# why\na.tar/1\r\n\n b.tar/x y\n"), ["a.tar/1", " b.tar/x y"]);
     }
 
     #[test]
-    fn a_yaml_name_stays_inside_its_folder() {
+    fn dataset_yaml_name_with_a_path_is_refused() {
         assert_eq!(yaml_name("captions.yaml").unwrap(), "captions.yaml");
         for bad in ["", "..", "a/b", ".info.json", "split.yaml", "x\ny"] {
             assert!(yaml_name(bad).is_err(), "{bad}");

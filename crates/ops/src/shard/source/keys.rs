@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_divide_at_a_dot_of_their_last_component() {
+    fn path_is_divided_into_key_and_part_at_a_dot_of_its_last_component() {
         let divided = |path: &str, rule| {
             let (key, part) = divide(path.as_bytes(), rule)?;
             Some((String::from_utf8(key).unwrap(), String::from_utf8(part.to_vec()).unwrap()))
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn extensions_are_those_of_the_last_component() {
+    fn extension_is_read_from_the_last_path_component() {
         assert_eq!(extension(b"a.b/c"), None);
         assert_eq!(extension(b"a/c.tar.gz"), Some(&b"gz"[..]));
         assert_eq!(extension(b"a/.hidden"), None);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_readers_do_not_take_are_refused() {
+    fn keys_that_webdataset_readers_refuse_are_refused() {
         for key in ["", "a/../b", "a\nb", "/a", "a/", "__meta__/x", &"k".repeat(5_000)] {
             assert!(refusal(key.as_bytes()).is_some(), "{key:?}");
         }

@@ -125,7 +125,7 @@ fn columns(media: &[&str], text: &[&str]) -> RowColumns {
 }
 
 #[test]
-fn golden_folders_are_listed_whatever_the_memory() {
+fn golden_folder_listing_does_not_depend_on_memory() {
     for (case, plan) in [
         ("folder_names", ShardPlan::default()),
         ("folder_last_dot", ShardPlan { key_rule: KeyRule::LastDot, ..ShardPlan::default() }),
@@ -142,7 +142,7 @@ fn golden_folders_are_listed_whatever_the_memory() {
 }
 
 #[test]
-fn folders_that_are_splits_are_known_by_their_names() {
+fn split_folders_are_recognized_by_name() {
     let listed = list(&golden("folder_splits").join("given/input"), &ShardPlan::default()).unwrap();
     let splits: std::collections::BTreeSet<_> = listed.kept.samples.iter().map(|s| s.split.clone().unwrap()).collect();
     assert_eq!(splits.into_iter().collect::<Vec<_>>(), ["test", "train", "val"]);
@@ -153,7 +153,7 @@ fn folders_that_are_splits_are_known_by_their_names() {
 }
 
 #[test]
-fn names_that_cannot_be_written_are_problems() {
+fn unwritable_file_names_are_problems() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &[u8]| {
         use std::os::unix::ffi::OsStrExt as _;
@@ -186,7 +186,7 @@ fn files_of_one_key_and_part_are_refused() {
 }
 
 #[test]
-fn golden_rows_are_listed() {
+fn golden_tables_are_listed_as_samples() {
     let plan =
         |rows: RowColumns, key: Option<&str>| ShardPlan { rows, key: key.map(str::to_owned), ..ShardPlan::default() };
     let input = |case: &str, name: &str| golden(case).join("given/input").join(name);
@@ -256,7 +256,7 @@ fn missing_media_are_skipped_kept_or_refused() {
 }
 
 #[test]
-fn rows_whose_key_split_or_path_is_hostile_are_problems() {
+fn rows_with_unsafe_key_split_or_path_are_problems() {
     let lines = [
         r#"{"k": "../x", "s": "a"}"#,
         r#"{"k": "a", "s": ".hidden"}"#,
@@ -280,7 +280,7 @@ fn rows_whose_key_split_or_path_is_hostile_are_problems() {
 }
 
 #[test]
-fn columns_that_no_row_has_are_refused() {
+fn columns_missing_in_every_row_are_refused() {
     assert!(rows("{\"a\": 1}\n", &ShardPlan { rows: columns(&[], &["b"]), ..ShardPlan::default() }).is_err());
     assert!(
         rows("{\"a\": 1, \"b\": null}\n", &ShardPlan { rows: columns(&[], &["b"]), ..ShardPlan::default() }).is_ok()
@@ -291,7 +291,7 @@ fn columns_that_no_row_has_are_refused() {
 }
 
 #[test]
-fn media_in_rows_are_parts_of_their_type() {
+fn media_bytes_in_rows_get_the_extension_of_their_type() {
     let png = "iVBORw0KGgo=";
     let text = format!("{{\"p\": {{\"bytes\": \"{png}\", \"path\": null}}}}\n{{\"p\": {{\"bytes\": \"{png}\", \"path\": \"x/y.jpeg\"}}}}\n");
     let plan = ShardPlan { rows: RowColumns { no_json: true, ..columns(&["p"], &[]) }, ..ShardPlan::default() };

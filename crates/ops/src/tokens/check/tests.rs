@@ -35,7 +35,7 @@ fn each_open_question_names_its_flag() {
 }
 
 #[test]
-fn a_list_of_paths_needs_the_folder_that_they_start_from() {
+fn paths_file_needs_the_folder_of_its_paths() {
     let mut plan = nanosets();
     plan.paths_file = Some("list.txt".into());
     assert!(open_questions(&plan).is_empty());
@@ -90,7 +90,7 @@ fn answers_that_cannot_be_right_are_refused() {
 }
 
 #[test]
-fn a_plan_file_says_which_command_it_is_of_and_defaults_stay_out() {
+fn plan_file_names_its_command_and_omits_defaults() {
     let yaml = pack_to_yaml(&nanosets()).unwrap();
     assert!(yaml.contains("\ncommand: pack\nversion: 1\n"), "{yaml}");
     assert_eq!(read_plan_of::<PackPlan>(&yaml, "pack"), Some(nanosets()));

@@ -54,7 +54,7 @@ mod tests {
     use super::DocumentIds;
 
     #[test]
-    fn ids_are_found_by_position() {
+    fn document_ids_are_found_by_position() {
         let mut ids = DocumentIds::default();
         ["a", "", "\u{e9}b"].into_iter().for_each(|id| ids.push(id));
         let all = |ids: &DocumentIds| (0..4).map(|at| ids.get(at).map(str::to_owned)).collect::<Vec<_>>();

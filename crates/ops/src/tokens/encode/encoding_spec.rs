@@ -223,7 +223,7 @@ mod tests {
     use super::End;
 
     #[test]
-    fn an_end_token_is_put_by_what_the_document_ends_with() {
+    fn end_token_is_added_according_to_the_last_token() {
         let put = |end: End| [None, Some(1), Some(2)].map(|last| end.after(last).is_some());
         assert_eq!(put(End::Never), [false, false, false]);
         assert_eq!(put(End::Always(2)), [true, true, true]);

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_slices_as_python_has_them() {
+    fn masked_ranges_are_python_slices_of_characters() {
         // Three tokens of two characters with a gap before the last one, and an end token.
         let tokens = spans(&[(0, 2), (2, 4), (5, 7), (0, 0)]);
         assert_eq!(mask(&tokens, &[]), [1, 1, 1, 1]);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_found_at_the_top_before_the_metadata() {
+    fn mask_ranges_at_the_top_level_take_precedence_over_metadata() {
         assert_eq!(ranges_of(br#"{"text": "x"}"#), Ok(vec![]));
         assert_eq!(ranges_of(br#"{"no_loss_ranges": [[1, 2], [3, 4]]}"#), Ok(vec![(1, 2), (3, 4)]));
         assert_eq!(ranges_of(br#"{"metadata": {"no_loss_ranges": [[1, 2]]}}"#), Ok(vec![(1, 2)]));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Maximum number of findings per piece that are stored with their places; further findings are only counted.
-pub const KEPT_FINDINGS: usize = 1_000;
+pub const MAX_PIECE_FINDINGS: usize = 1_000;
 
 /// Number of documents that were omitted for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ pub struct PackedPiece {
     pub tokens: u64,
     /// Documents with special tokens in their texts.
     pub special: SpecialTokenCounts,
-    /// The first findings, at most [`KEPT_FINDINGS`].
+    /// The first findings, at most [`MAX_PIECE_FINDINGS`].
     pub findings: Vec<Finding>,
     /// Further findings: whether by design, kind, and number.
     pub unlisted: Vec<(bool, ProblemKind, u64)>,
@@ -339,7 +339,7 @@ impl PackedPiece {
             }
         }
         let same = self.findings.iter().filter(|known| known.is_by_design == finding.is_by_design).count();
-        if same < KEPT_FINDINGS {
+        if same < MAX_PIECE_FINDINGS {
             self.findings.push(finding);
             return;
         }

@@ -21,7 +21,7 @@ const CANCEL_CHECK_EVERY: usize = 256;
 const DOCUMENTS_PER_BATCH: usize = 64;
 const BATCH_BYTES: usize = 32 << 10;
 /// The reason for skipping a line that is not held in memory.
-const OVERLONG: &str = "the line is longer than 64 MiB";
+const LINE_TOO_LONG: &str = "the line is longer than 64 MiB";
 
 /// The reason why a format that lists ids omits a document.
 const NO_ID: &str = "its id is missing, or is not text (--id-key)";
@@ -139,7 +139,7 @@ impl<'a> Packer<'a> {
             out.items += 1;
             if line.is_overlong() {
                 self.flush(file, &mut queue, out)?;
-                self.skip_all(line.number, line.start, OVERLONG, out);
+                self.skip_all(line.number, line.start, LINE_TOO_LONG, out);
                 continue;
             }
             let unit = Unit { number: line.number, start: line.start, bytes: line.bytes, is_row: false };

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_strings_are_sequences_if_asked_for_and_have_the_template() {
+    fn empty_strings_are_sequences_only_if_kept() {
         let added = |end: End, prefix: &[u32], keeps_empty: bool| {
             let mut block = EncodedBlock::default();
             assert!(add(&mut block, &spec(end, prefix), keeps_empty, &[&[&[]]]));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_read_from_their_keys() {
+    fn texts_are_read_from_a_key() {
         let read = |line: &str, key: &str| texts_at(line.as_bytes(), key, true);
         assert_eq!(read(r#"{"a": "x\n", "b": ["y", "", "\u00e9"]}"#, "a"), Ok(vec!["x\n".to_owned()]));
         let list = ["y", "", "\u{e9}"].map(str::to_owned).to_vec();

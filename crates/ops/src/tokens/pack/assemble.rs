@@ -308,7 +308,7 @@ impl<'a> Assembler<'a> {
         for number in pass.specs() {
             let Some(slots) = pass.slots(number, file) else { return Err(missing_file()) };
             let Some(FormatOutput { writer, spools }) = self.formats.get_mut(number) else { continue };
-            spools.rest_grown()?;
+            spools.close_grown()?;
             slots.into_iter().try_for_each(|slot| writer.end_file(slot, spools))?;
         }
         self.begun = None;

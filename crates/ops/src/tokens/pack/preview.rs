@@ -8,7 +8,7 @@ use super::preview_outputs::{expected, outputs, share, shown, MAX_LISTED};
 use super::preview_places::places;
 use super::record::{decide, with_absolute_paths, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
-use super::run::{no_text, wants_some, NO_TEXT_HINT};
+use super::run::{has_document_selection, no_text, NO_TEXT_HINT};
 use crate::job::layouts;
 use crate::job::pool::run_both;
 use crate::job::record::stopped_run;
@@ -100,7 +100,7 @@ pub(super) fn preview_of(
     let threads = options.threads.max(1) as f64;
     let text: f64 = sampling.text_bytes;
     let (documents, tokens) = match targets.as_slice() {
-        [target] if wants_some(plan) => (target.documents, target.tokens),
+        [target] if has_document_selection(plan) => (target.documents, target.tokens),
         _ => {
             let scaled = |number| sampling.scaled(number, main.text);
             (scaled(sampling.sample.documents), scaled(sampling.sample.tokens))

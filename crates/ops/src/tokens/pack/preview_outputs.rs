@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_without_tokens_have_bytes_of_their_own() {
+    fn preview_sizes_of_index_files_are_independent_of_tokens() {
         let estimate = FileEstimate {
             files: vec![vec!["a.bin".into()], vec!["b.bin".into()]],
             tables: vec![("a.idx".into(), 10)],

@@ -157,7 +157,7 @@ mod tests {
     use crate::tokens::encode::plan_hash;
 
     #[test]
-    fn a_plan_means_the_same_from_every_folder() {
+    fn recorded_plan_has_absolute_paths() {
         let here = std::env::current_dir().unwrap();
         let plan = PackPlan::new(vec!["data/a.jsonl".into()], "Cargo.toml", "out/");
         let whole = with_absolute_paths(&plan);

@@ -307,7 +307,7 @@ impl<'a> Job<'a> {
     ) -> Outcome<PackReport> {
         let (context, fs) = (self.context, &*self.context.fs);
         let totals = assembler.totals();
-        self.refuse_nothing_but_bad(totals)?;
+        self.refuse_without_documents(totals)?;
         self.inputs.check_unchanged(&context.cancel)?;
         fs.remove_dir_all(&self.layout.finished())?;
         fs.create_dir(&self.layout.finished(), 0o700)?;
@@ -338,7 +338,7 @@ impl<'a> Job<'a> {
         if let Some(note) = findings::special_tokens(totals, &self.tokenizer) {
             context.problems.report(note)?;
         }
-        if let ([target], true) = (report.targets.as_slice(), wants_some(self.plan)) {
+        if let ([target], true) = (report.targets.as_slice(), has_document_selection(self.plan)) {
             (report.documents, report.tokens) = (target.documents, target.tokens);
         }
         let forecast = Forecast::publishing(made.iter().map(Vec::len).sum::<usize>() as u64);
@@ -360,7 +360,7 @@ impl<'a> Job<'a> {
     }
 
     /// Refuses a run in which no document was found because there is no text or the text field is wrong.
-    fn refuse_nothing_but_bad(&self, totals: &Totals) -> Outcome<()> {
+    fn refuse_without_documents(&self, totals: &Totals) -> Outcome<()> {
         if totals.documents > 0 {
             return Ok(());
         }
@@ -469,8 +469,8 @@ pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs, has_losses: bool) -> Opt
 }
 
 /// Whether only some documents are selected.
-pub(super) fn wants_some(plan: &PackPlan) -> bool {
-    plan.limit_tokens.is_some() || formats::chosen(plan).into_iter().any(|format| format.takes_some(plan))
+pub(super) fn has_document_selection(plan: &PackPlan) -> bool {
+    plan.limit_tokens.is_some() || formats::chosen(plan).into_iter().any(|format| format.selects_documents(plan))
 }
 
 /// Recovers from an interrupted publication of an earlier run.

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connection_strings_have_an_account_and_a_key_or_a_signature() {
+    fn connection_string_gives_account_and_key_or_signature() {
         let parsed = ConnectionString::parse(
             "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=a+b/c==;EndpointSuffix=core.chinacloudapi.cn;QueueEndpoint=x",
         )

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_has_blobs_prefixes_folders_and_the_next_page() {
+    fn azure_listing_page_has_blobs_prefixes_folders_and_next_marker() {
         let xml = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><EnumerationResults ServiceEndpoint=\"x\" ContainerName=\"c\"><Prefix>p/</Prefix>\
             <Blobs><Blob><Name>a b+&amp;</Name><Properties><Creation-Time>Sun, 06 Nov 1994 08:49:37 GMT</Creation-Time><Last-Modified>Sun, 06 Nov \
             1994 08:49:37 GMT</Last-Modified><Etag>0x8D</Etag><Content-Length>12</Content-Length></Properties></Blob><BlobPrefix><Name>d/</Name>\

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 /// Version of the API of the store.
 pub(super) const VERSION: &str = "2021-12-02";
 /// Time for which the signature of a URL is valid.
-const SIGNED_FOR: Duration = Duration::from_secs(3600);
+const URL_SIGNATURE_LIFETIME: Duration = Duration::from_secs(3600);
 /// Headers that are signed with their values only, in this order; the third one is the length of the body.
 const SIGNED: [&str; 11] = [
     "content-encoding",
@@ -70,9 +70,9 @@ fn text_to_sign(
     text
 }
 
-/// Returns the query with which one blob can be read without other credentials, for [`SIGNED_FOR`].
+/// Returns the query with which one blob can be read without other credentials, for [`URL_SIGNATURE_LIFETIME`].
 pub(super) fn sign_address(keys: &Keys, container: &str, key: &str, now: SystemTime) -> String {
-    let stamp = utc::stamp(now + SIGNED_FOR);
+    let stamp = utc::stamp(now + URL_SIGNATURE_LIFETIME);
     let part = |range: std::ops::Range<usize>| stamp.get(range).unwrap_or_default();
     let (date, time) =
         ([part(0..4), part(4..6), part(6..8)].join("-"), [part(9..11), part(11..13), part(13..15)].join(":"));
@@ -98,7 +98,7 @@ mod tests {
     /// The examples of the reference of Azure Storage, "Authorize with Shared Key". The reference has no key for them, so the texts are
     /// compared.
     #[test]
-    fn the_texts_of_the_reference_are_signed() {
+    fn azure_signature_texts_match_the_reference_examples() {
         let mut headers = HeaderMap::new();
         insert(&mut headers, "x-ms-version", "2015-02-21");
         insert(&mut headers, "x-ms-date", "Fri, 26 Jun 2015 23:39:12 GMT");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_a_blob_is_signed_for_an_hour() {
+    fn blob_address_is_signed_for_one_hour() {
         let secret = Secret::new("a2V5");
         let keys = Keys { id: "acc".to_owned(), secret, token: None, expires: None, source: String::new() };
         let query = sign_address(&keys, "c", "a b", SystemTime::UNIX_EPOCH);

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_have_an_end_in_several_forms() {
+    fn azure_token_expiry_is_parsed_in_every_form() {
         let end = |json: &str| {
             let keys = parse_token(json.as_bytes(), "x").unwrap();
             assert_eq!((keys.secret.reveal(), keys.id.as_str(), keys.token.is_none()), ("t", "", true));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn services_without_tls_are_those_of_this_machine() {
+    fn only_link_local_azure_services_are_used_without_tls() {
         let is_local = |address: &str| is_link_local(&Url::parse(address).unwrap());
         assert!(is_local("http://169.254.131.2:8081/msi/token") && !is_local("http://10.0.0.1/x"));
         assert!(!is_local("http://169.254.1.1.example.com/x"));

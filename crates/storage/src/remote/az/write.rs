@@ -19,7 +19,7 @@ use std::ops::Range;
 use uuid::Uuid;
 
 /// Header with the token of a run that removes an upload.
-const ENDED_BY: &str = "x-ms-meta-gristmill_ended_by";
+const ABORT_TOKEN_HEADER: &str = "x-ms-meta-gristmill_ended_by";
 
 /// A blob that is put in blocks.
 pub(super) struct Blocks<'a> {
@@ -177,12 +177,12 @@ impl AzureStore {
         let (action, condition) = (Action::EndUpload, Condition::IfAbsent);
         let token = Uuid::new_v4().simple().to_string();
         let mut call = Call { action, condition, ..put_list(key, &[]) };
-        call.headers.push((ENDED_BY, token.clone()));
+        call.headers.push((ABORT_TOKEN_HEADER, token.clone()));
         let answer = match self.send_and_wait(call)? {
             Ok(answer) => answer,
             Err(refusal) if is_condition(&refusal) => match self.send_and_wait(head(key))? {
                 // The answer to an earlier try was lost.
-                Ok(answer) if is_ended_by(&answer, &token) => answer,
+                Ok(answer) if has_abort_token(&answer, &token) => answer,
                 // The blob was finished meanwhile.
                 Ok(_) => return Ok(()),
                 Err(refusal) if is_missing(&refusal) => return Ok(()),
@@ -203,8 +203,8 @@ impl AzureStore {
 }
 
 /// Whether a blob is the empty one that was put to remove an upload.
-fn is_ended_by(answer: &Answer, token: &str) -> bool {
-    answer.header("content-length") == Some("0") && answer.header(ENDED_BY) == Some(token)
+fn has_abort_token(answer: &Answer, token: &str) -> bool {
+    answer.header("content-length") == Some("0") && answer.header(ABORT_TOKEN_HEADER) == Some(token)
 }
 
 /// Returns the request for the blocks of a blob, `committed` or `uncommitted`.

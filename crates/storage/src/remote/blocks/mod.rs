@@ -552,7 +552,7 @@ impl BlockState {
     }
 
     /// Removes bytes fetched ahead of readers that have not read for this time, and all bytes if no reader has.
-    fn give_up_idle(&mut self, idle: Duration) {
+    fn drop_idle_bytes(&mut self, idle: Duration) {
         self.streams.drop_idle(idle);
         let is_idle = self.used.is_none_or(|used| used.elapsed() >= idle);
         self.drop_read(if is_idle { 0 } else { MAX_READ_BYTES });

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// Time without a read after which bytes fetched ahead of a reader are removed if others need the memory.
-pub(super) const IDLE: Duration = Duration::from_secs(5);
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// All open objects.
 static OBJECTS: Mutex<Vec<Weak<Blocks>>> = Mutex::new(Vec::new());
@@ -24,5 +24,5 @@ pub(super) fn add(blocks: &Arc<Blocks>) {
 /// Removes bytes of all objects that were fetched ahead of idle readers. The caller must not hold the state of any object.
 pub(super) fn make() {
     let objects: Vec<Arc<Blocks>> = lock().iter().filter_map(Weak::upgrade).collect();
-    objects.iter().for_each(|blocks| blocks.lock().give_up_idle(IDLE));
+    objects.iter().for_each(|blocks| blocks.lock().drop_idle_bytes(IDLE_TIMEOUT));
 }

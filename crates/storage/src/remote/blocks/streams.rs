@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_a_little_out_of_order_are_of_one_stream() {
+    fn slightly_reordered_reads_belong_to_one_stream() {
         use Order::{First, Late, Next};
         let (found, streams) = orders(&[1, 0, 2, 4, 3, 5, 8, 7, 6, 9]);
         assert_eq!(found, [First, Late, Next, Next, Late, Next, Next, Late, Late, Next]);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_skipped_is_unread_until_it_is_read_or_far_behind() {
+    fn skipped_bytes_count_as_unread_until_read_or_far_behind() {
         let unread =
             |numbers: &[u64]| orders(numbers).1.iter().next().map(|stream| stream.first_unread() / (128 * KIB));
         assert_eq!(unread(&[0, 2]), Some(1));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_far_from_each_other_and_of_the_same_bytes_are_of_several_streams() {
+    fn distant_and_repeated_reads_belong_to_separate_streams() {
         let (found, streams) = orders(&[0, 100, 50, 0]);
         assert_eq!(found, [Order::First; 4]);
         assert_eq!(streams.0.len(), 4);

@@ -54,7 +54,7 @@ fn read(reader: &BlockReader, offset: u64, count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn several_ranges_are_read_alone_and_fetched_together() {
+fn several_direct_ranges_are_fetched_together() {
     let bytes = content(20 << 20);
     let (mut source, ranges) = StringSource::new(&bytes, Some(9 << 20));
     source.unit = 1;
@@ -73,7 +73,7 @@ fn several_ranges_are_read_alone_and_fetched_together() {
 }
 
 #[test]
-fn bytes_that_are_read_in_order_are_fetched_once_and_ahead() {
+fn sequential_reads_are_fetched_once_and_ahead() {
     let bytes = content((20 << 20) + 17);
     for step in [512, 5000, 1 << 20, 9 << 20] {
         let (source, ranges) = StringSource::new(&bytes, None);
@@ -97,7 +97,7 @@ fn bytes_that_are_read_in_order_are_fetched_once_and_ahead() {
 }
 
 #[test]
-fn reads_that_arrive_out_of_order_are_fetched_once_and_ahead() {
+fn reordered_sequential_reads_are_fetched_once_and_ahead() {
     const READ: u64 = 128 << 10;
     let bytes = content((40 << 20) + 17);
     let count = (bytes.len() as u64).div_ceil(READ);
@@ -120,7 +120,7 @@ fn reads_that_arrive_out_of_order_are_fetched_once_and_ahead() {
 }
 
 #[test]
-fn of_a_part_little_more_than_the_part_is_fetched() {
+fn reading_a_part_fetches_little_more_than_the_part() {
     let bytes = content((40 << 20) + 17);
     let size = bytes.len() as u64;
     for part in [100..3_000_000, (9 << 20) + 1..(30 << 20) + 5, 39 << 20..u64::MAX, size - 1..size, size..u64::MAX] {
@@ -147,7 +147,7 @@ fn of_a_part_little_more_than_the_part_is_fetched() {
 }
 
 #[test]
-fn what_is_larger_than_a_block_is_divided_where_stores_divide_it() {
+fn large_ranges_are_divided_at_block_boundaries() {
     let (mut state, mib) = (BlockState::default(), |mib: u64| mib << 20);
     state.insert_needed(mib(16)..mib(17)).content = Content::Ready(Arc::default());
     let missing = state.missing(&(mib(5)..mib(30)), BLOCK_UNIT, mib(28));
@@ -170,7 +170,7 @@ fn random_reads_fetch_what_they_need() {
 }
 
 #[test]
-fn a_range_that_is_read_alone_is_fetched_exactly_and_once() {
+fn direct_range_read_is_fetched_exactly_once() {
     let bytes = content(8 << 20);
     let (source, ranges) = StringSource::new(&bytes, None);
     let first = bytes[..BLOCK_UNIT as usize].to_vec();
@@ -191,7 +191,7 @@ fn a_range_that_is_read_alone_is_fetched_exactly_and_once() {
 }
 
 #[test]
-fn a_failure_reaches_every_reader() {
+fn fetch_failure_is_returned_to_every_waiting_reader() {
     let bytes = content(1 << 20);
     let (source, _) = StringSource::new(&bytes, Some(0));
     let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
@@ -210,7 +210,7 @@ fn a_failure_reaches_every_reader() {
 }
 
 #[test]
-fn who_waits_for_a_block_is_stopped() {
+fn reader_waiting_for_a_block_is_cancellable() {
     let bytes = content(1 << 20);
     let (queue, _requests) = mpsc::channel();
     let ranges = Arc::default();
@@ -227,7 +227,7 @@ fn who_waits_for_a_block_is_stopped() {
 }
 
 #[test]
-fn memory_is_given_back() {
+fn sequential_reading_keeps_limited_memory() {
     let bytes = content(4 << 20);
     let (source, _) = StringSource::new(&bytes, None);
     let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
@@ -250,7 +250,7 @@ fn drops_read_ahead_of_stopped_readers() {
     assert!(kept() > 2 << 20, "{}", kept());
     room::make();
     assert!(kept() > 2 << 20, "it has just read");
-    reader.blocks.lock().give_up_idle(Duration::ZERO);
+    reader.blocks.lock().drop_idle_bytes(Duration::ZERO);
     assert_eq!(kept(), 0, "of objects that are idle, nothing is kept");
     assert_eq!(read(&reader, 4 << 20, 1 << 20), bytes[4 << 20..5 << 20]);
 }

@@ -179,7 +179,7 @@ mod tests {
     use crate::fs::RealFs;
 
     #[test]
-    fn files_are_links_to_their_content_and_revisions_name_commits() {
+    fn hub_cache_links_files_to_blobs_and_revisions_to_commits() {
         let root = tempfile::tempdir().unwrap();
         let url = RepositoryUrl::parse("hf://datasets/o/n").unwrap();
         let cache = RepositoryCache::new(root.path(), &url);

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_checksums_are_those_of_git_and_of_sha256sum() {
+    fn hub_digests_match_git_and_sha256sum() {
         let fits = |digest: Digest| {
             let mut hasher = digest.hasher(6);
             hasher.update(b"hel");

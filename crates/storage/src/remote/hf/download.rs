@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_has_to_follow_the_bytes_that_are_there() {
+    fn continued_download_must_start_at_the_existing_bytes() {
         let of = |range: &str, version: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(CONTENT_RANGE, range.parse().unwrap());

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_kept_with_large_and_small_files() {
+    fn hub_tree_is_cached_with_large_and_small_files() {
         let mut tree = Tree::new();
         let large = format!(r#","lfs":{{"oid":"{}","size":9000,"pointerSize":130}},"xetHash":"x""#, "a".repeat(64));
         assert!(tree.add(page("data/a.parquet", &large)) && tree.add(page("data.txt", "")));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_checksums_that_lead_elsewhere_are_refused() {
+    fn hub_paths_and_checksums_outside_the_repository_are_refused() {
         for path in ["../a", "/a", "a//b", "a/./b", "a/../b", ""] {
             assert!(!Tree::new().add(page(path, "")), "{path}");
         }

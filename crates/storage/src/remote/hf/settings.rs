@@ -113,7 +113,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_cache_is_that_of_the_python_tools() {
+    fn hub_cache_folder_matches_the_python_tools() {
         let cache = |values: &[(&str, &str)]| settings(values).unwrap().cache;
         assert_eq!(cache(&[("HOME", "/h")]), Path::new("/h/.cache/huggingface/hub"));
         assert_eq!(cache(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")]), Path::new("/x/huggingface/hub"));
@@ -141,7 +141,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_variables_for_offline_use_take_several_words() {
+    fn hub_offline_variables_accept_several_values() {
         let is_offline = |name: &str, value: &str| settings(&[("HOME", "/h"), (name, value)]).unwrap().is_offline;
         assert!(is_offline("HF_HUB_OFFLINE", "1") && is_offline("HF_DATASETS_OFFLINE", "ON"));
         assert!(is_offline("TRANSFORMERS_OFFLINE", "true") && !is_offline("HF_HUB_OFFLINE", "0"));

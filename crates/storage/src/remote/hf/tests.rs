@@ -116,7 +116,7 @@ fn failure(error: &io::Error) -> Failure {
 }
 
 #[test]
-fn a_repository_is_listed_once_by_its_tree() {
+fn hub_repository_is_listed_once() {
     let (world, root) = (World::new(), "hf://datasets/o/n");
     let store = world.store();
     assert_eq!(names(&store, root, false), ["o/n/data-2/", "o/n/data/"]);
@@ -136,7 +136,7 @@ fn a_repository_is_listed_once_by_its_tree() {
 }
 
 #[test]
-fn ranges_are_read_at_the_address_that_the_hub_redirects_to_until_it_ends() {
+fn hub_ranges_are_read_at_the_redirect_address_until_it_expires() {
     let (world, path) = (World::new(), "hf://datasets/o/n/data/a.tar");
     let store = world.store();
     world.redirect(&checksums().0);
@@ -157,7 +157,7 @@ fn ranges_are_read_at_the_address_that_the_hub_redirects_to_until_it_ends() {
 }
 
 #[test]
-fn what_is_not_the_file_of_the_list_is_refused() {
+fn hub_file_that_differs_from_the_listing_is_refused() {
     let (world, path) = (World::new(), "hf://datasets/o/n/data/a.tar");
     let refuse = |text: &str, kind: Option<ProblemKind>| {
         let refused = failure(&read(&world.store(), path).unwrap_err());
@@ -233,7 +233,7 @@ fn a_file_of_the_cache_is_read_without_a_request() {
 }
 
 #[test]
-fn only_what_was_given_is_missed() {
+fn only_explicitly_given_hub_paths_are_reported_as_missing() {
     let world = World::new();
     let store = world.store();
     let info = |path: &Path| store.info(&url(path)).map_err(|error| failure(&error));
@@ -251,7 +251,7 @@ fn only_what_was_given_is_missed() {
 }
 
 #[test]
-fn refusals_of_the_hub_are_kept_and_other_failures_are_not() {
+fn hub_refusals_are_cached_and_other_failures_are_not() {
     let world = World::new();
     let store = world.store();
     given("hf://datasets/o/n");
@@ -273,7 +273,7 @@ fn refusals_of_the_hub_are_kept_and_other_failures_are_not() {
 }
 
 #[test]
-fn a_cancelled_request_for_a_revision_is_not_kept() {
+fn cancelled_hub_revision_request_is_not_cached() {
     let (world, path) = (World::new(), Path::new("hf://datasets/o/n"));
     let (store, cancel) = (world.store(), Cancel::default());
     cancel.cancel();
@@ -286,7 +286,7 @@ fn a_cancelled_request_for_a_revision_is_not_kept() {
 }
 
 #[test]
-fn a_data_set_without_an_owner_is_known_by_its_revision() {
+fn hub_data_set_without_owner_is_recognized_by_its_revision() {
     let world = World::new();
     for service in &mut world.hub.state.lock().unwrap().services {
         service.0 = service.0.replace("o/n", "plain");
@@ -299,7 +299,7 @@ fn a_data_set_without_an_owner_is_known_by_its_revision() {
 }
 
 #[test]
-fn addresses_have_one_form_and_nothing_is_written() {
+fn hub_addresses_have_one_canonical_form_and_are_not_writable() {
     for (text, address) in [
         ("hf://o/n/", "hf://datasets/o/n"),
         ("hf://datasets/o/n@refs/pr/1/x", "hf://datasets/o/n@refs%2Fpr%2F1/x"),

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_file_that_exists_is_read_with_what_it_includes() {
+    fn first_existing_msc_configuration_is_read_with_its_includes() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().to_str().unwrap().to_owned();
         let read = |values: &[(&str, &str)]| {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn profiles_of_rclone_are_read_next_to_them() {
+    fn rclone_profiles_are_read_in_addition_to_msc_profiles() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().to_str().unwrap().to_owned();
         write(
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_the_profile_in_use_have_to_be_set() {
+    fn variables_of_the_used_msc_profile_must_be_set() {
         let environment = Environment::of(&[("A", "1"), ("B_2", "two"), ("EMPTY", "")]);
         let expand = |text: &str| expand(text, &environment);
         assert_eq!(expand("x$A-${B_2}y$5 $ ${A").unwrap(), "x1-twoy$5 $ ${A");
@@ -342,7 +342,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "[\\[\\]{}$:=\\-#;'\"&*!|a-c \n\t]{0,80}", is_json: bool) {
+        fn any_msc_configuration_is_read_or_refused(text in "[\\[\\]{}$:=\\-#;'\"&*!|a-c \n\t]{0,80}", is_json: bool) {
             let dir = tempfile::tempdir().unwrap();
             let name = if is_json { "c.json" } else { "c.yaml" };
             let config = write(dir.path(), name, &text);

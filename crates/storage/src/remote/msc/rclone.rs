@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remote_of_google_is_used_with_its_own_credentials_or_not_at_all() {
+    fn rclone_google_remote_uses_only_its_own_credentials() {
         let type_of = |line: &str| {
             let text = format!("[r]\ntype = google cloud storage\n{line}\n");
             let profile = profile(&parse(&text)[0].1).unwrap();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remote_of_azure_is_used_with_its_own_credentials_or_not_at_all() {
+    fn rclone_azure_remote_uses_only_its_own_credentials() {
         let parsed = |lines: &str| profile(&parse(&format!("[r]\ntype = azureblob\n{lines}\n"))[0].1).unwrap();
         let connection = |lines: &str| {
             let profile = parsed(lines);

@@ -90,7 +90,7 @@ fn world() -> (Server, Profiles) {
 }
 
 #[test]
-fn a_profile_leads_to_a_bucket_a_prefix_or_all_buckets() {
+fn msc_profile_maps_to_a_bucket_a_prefix_or_all_buckets() {
     let (server, profiles) = world();
     for (name, file, folder) in
         [("below", "a.tar", ""), ("bucket", "set/a.tar", "set"), ("all", "b/set/a.tar", "b/set")]
@@ -114,7 +114,7 @@ fn a_profile_leads_to_a_bucket_a_prefix_or_all_buckets() {
 }
 
 #[test]
-fn a_bucket_is_the_first_name_where_the_profile_has_none() {
+fn bucket_is_the_first_path_component_if_the_msc_profile_has_none() {
     let (_server, profiles) = world();
     let is_whole = |address: &str| {
         let path = PathBuf::from(address);
@@ -129,7 +129,7 @@ fn a_bucket_is_the_first_name_where_the_profile_has_none() {
 }
 
 #[test]
-fn keys_are_those_of_the_profile_else_those_of_the_environment() {
+fn msc_keys_come_from_the_profile_or_else_from_the_environment() {
     let (server, profiles) = world();
     let signature = |name: &str, key: &str| {
         read(&profiles.store(name), &format!("msc://{name}/{key}")).unwrap();
@@ -157,7 +157,7 @@ fn keys_are_those_of_the_profile_else_those_of_the_environment() {
 }
 
 #[test]
-fn profiles_of_google_have_a_service_account() {
+fn msc_google_profile_uses_its_credentials_provider() {
     let server = Server::start(&[("set/k", b"abc")]);
     server.state.lock().unwrap().services.push(("/token".to_owned(), 200, r#"{"access_token": "tok"}"#.to_owned()));
     let info = serde_json::json!({
@@ -182,7 +182,7 @@ fn profiles_of_google_have_a_service_account() {
 }
 
 #[test]
-fn addresses_are_checked_and_folders_become_paths() {
+fn msc_addresses_are_checked_and_local_profiles_become_paths() {
     let (_server, profiles) = world();
     assert_eq!(profiles.check("msc://below/a/b/").unwrap(), "msc://below/a/b/");
     assert_eq!(profiles.check("msc://local/a/b").unwrap(), "/data/x/a/b");
@@ -201,7 +201,7 @@ fn addresses_are_checked_and_folders_become_paths() {
 }
 
 #[test]
-fn what_is_not_read_of_a_profile_is_named() {
+fn unsupported_msc_profile_keys_are_named() {
     let storage = "storage_provider: {type: s3, options: {base_path: b, endpoint_url: secret}}";
     for (content, why) in [
         ("storage_provider: {type: oci, options: {}}".to_owned(), "has the storage oci, which is not supported"),
@@ -239,7 +239,7 @@ fn what_is_not_read_of_a_profile_is_named() {
 }
 
 #[test]
-fn profiles_of_azure_have_a_connection_string_or_the_credentials_of_the_machine() {
+fn msc_azure_profile_uses_a_connection_string_or_machine_credentials() {
     let server = azure::start(&[("set/a.tar", b"abc")]);
     let endpoint = format!("http://{}/acc", server.address.trim_start_matches("http://"));
     let azure = |more: &str| {
@@ -270,7 +270,7 @@ fn profiles_of_azure_have_a_connection_string_or_the_credentials_of_the_machine(
 }
 
 #[test]
-fn one_object_has_one_address_without_profiles() {
+fn object_has_the_same_address_through_every_msc_profile() {
     let (_server, profiles) = world();
     let address = |name: &str, key: &str| {
         let path = PathBuf::from(format!("msc://{name}/{key}"));

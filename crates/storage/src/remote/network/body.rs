@@ -54,7 +54,7 @@ mod tests {
     use std::task::Waker;
 
     #[test]
-    fn a_body_is_sent_in_pieces_and_has_its_size() {
+    fn request_body_is_sent_in_pieces_with_its_size() {
         let mut request = Request::new(reqwest::Method::PUT, "http://host/".parse().unwrap());
         assert_eq!(len(&request), 0);
         set(&mut request, Bytes::from(vec![7; PIECE_BYTES + 10]));

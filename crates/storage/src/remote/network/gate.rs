@@ -11,7 +11,7 @@ const FIRST_LIMIT: f64 = 16.0;
 /// Time without a refusal after which the limit is raised by one request.
 const RAISE_EVERY: Duration = Duration::from_millis(100);
 /// Factor of the limit after a refusal.
-const LOWERED: f64 = 0.7;
+const LIMIT_DECREASE_FACTOR: f64 = 0.7;
 
 /// Admits the requests of one host.
 pub(in crate::remote) struct HostGate {
@@ -101,7 +101,7 @@ impl HostGate {
         let now = Instant::now();
         // Refusals of requests that were in progress together count once.
         if state.lowered.is_none_or(|lowered| now.duration_since(lowered) >= RAISE_EVERY) {
-            state.limit = (state.limit * LOWERED).max(1.0);
+            state.limit = (state.limit * LIMIT_DECREASE_FACTOR).max(1.0);
             state.lowered = Some(now);
         }
         state.changed = now;

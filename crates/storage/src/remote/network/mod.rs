@@ -14,7 +14,7 @@ mod tests;
 
 use super::super::traffic::{count_received, CountedRequest};
 use super::environment::Environment;
-use super::http::{certificate_error, host, requested_pause, setback_of};
+use super::http::{certificate_error, host, requested_pause, retry_reason_of};
 use super::proxy;
 use super::retry::RetryReason;
 use super::store_settings::remote_settings;
@@ -193,7 +193,7 @@ impl Network {
             Ok(Err(error)) => {
                 return match certificate_error(&error) {
                     Some(error) => Err(untrusted(error, &url)),
-                    None => setback_of(&error, &url).map(Err),
+                    None => retry_reason_of(&error, &url).map(Err),
                 }
             }
             Err(_) => return Ok(Err(RetryReason::new("the server sends nothing"))),

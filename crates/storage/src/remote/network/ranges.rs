@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_content_range_has_both_ends_and_the_size() {
+    fn content_range_is_parsed_into_both_ends_and_the_size() {
         assert_eq!(parse_content_range("bytes 0-9/100"), Some((0..10, 100)));
         for wrong in ["bytes 0-9/*", "bytes 9-8/100", "bytes 0-100/100", "0-9/100", "bytes */100"] {
             assert_eq!(parse_content_range(wrong), None, "{wrong}");

@@ -133,14 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn slow_answers_make_jumps_rare_and_slow_bodies_frequent() {
+    fn slow_answers_increase_and_slow_bodies_decrease_the_bytes_worth_a_jump() {
         let usual = measured(10, 1 << 20, 10).bytes_worth_a_jump(1);
         assert!(measured(200, 1 << 20, 10).bytes_worth_a_jump(1) > usual);
         assert!(measured(10, 1 << 20, 1000).bytes_worth_a_jump(1) < usual / 10);
     }
 
     #[test]
-    fn the_answers_of_several_readers_are_waited_for_together() {
+    fn jump_cost_is_shared_by_concurrent_readers() {
         let speed = measured(50, 8 << 20, 400);
         speed.lock().total_rate = 40e6;
         assert!(speed.bytes_worth_a_jump(1) > 8 * speed.bytes_worth_a_jump(64));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn small_bodies_say_nothing_of_the_rate() {
+    fn small_bodies_do_not_change_the_measured_rate() {
         let (speed, new) = (measured(30, 4096, 50), Speed::new());
         assert_eq!(speed.lock().body_rate.to_bits(), new.lock().body_rate.to_bits());
         assert_eq!(speed.lock().total_rate.to_bits(), new.lock().total_rate.to_bits());

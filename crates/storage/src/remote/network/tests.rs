@@ -17,7 +17,7 @@ async fn at_once(gate: &Arc<HostGate>) -> usize {
 }
 
 #[test]
-fn a_host_gets_fewer_requests_after_refusals_and_more_with_time() {
+fn concurrent_requests_of_a_host_decrease_after_refusals_and_recover() {
     runtime().block_on(async {
         let gate = Arc::new(HostGate::new(20));
         assert_eq!(at_once(&gate).await, 16);
@@ -33,7 +33,7 @@ fn a_host_gets_fewer_requests_after_refusals_and_more_with_time() {
 }
 
 #[test]
-fn a_pause_is_that_of_every_request_of_the_host() {
+fn requested_pause_delays_every_request_of_the_host() {
     runtime().block_on(async {
         let gate = Arc::new(HostGate::new(4));
         gate.refuse(Some(Duration::from_millis(300)));
@@ -51,7 +51,7 @@ fn a_pause_is_that_of_every_request_of_the_host() {
 }
 
 #[test]
-fn after_a_host_that_never_answered_the_next_requests_have_one_short_try() {
+fn requests_after_an_unanswered_host_get_one_short_try() {
     let limits = NetworkLimits { connections: 4, ..NetworkLimits::of_process() };
     let gate = Arc::new(HostGate::new(4));
     assert_eq!(gate.first_byte(&limits), limits.first_patience);
@@ -83,7 +83,7 @@ fn a_host_has_all_tries_once_an_answer_was_none_of_a_failing_server() {
 }
 
 #[test]
-fn the_host_that_has_not_answered_for_the_longest_is_named() {
+fn host_with_the_longest_unanswered_request_is_named() {
     use crate::traffic::silent_host;
     let is_named = || silent_host(Duration::ZERO).is_some_and(|host| host == "first.example:1");
     let first = CountedRequest::begin("first.example:1");

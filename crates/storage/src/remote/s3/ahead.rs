@@ -119,16 +119,16 @@ impl S3Store {
     }
 
     /// Aborts the upload of a growing file.
-    pub(super) fn end_upload_ahead(&self, key: &str) {
+    pub(super) fn abort_growing_upload(&self, key: &str) {
         if let Some(ahead) = self.take_ahead(key) {
-            self.end_pending(key, &ahead.upload, ahead.pending);
+            self.abort_pending_upload(key, &ahead.upload, ahead.pending);
         }
     }
 
     /// Aborts an upload, after the parts in transfer are cancelled.
-    pub(super) fn end_pending(&self, key: &str, upload: &str, pending: PendingParts) {
+    pub(super) fn abort_pending_upload(&self, key: &str, upload: &str, pending: PendingParts) {
         drop(pending);
         // The next run that puts the object aborts an upload that cannot be aborted now.
-        let _ = self.end_one_upload(key, upload);
+        let _ = self.abort_upload(key, upload);
     }
 }

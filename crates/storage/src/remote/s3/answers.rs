@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_has_keys_prefixes_and_the_next_page() {
+    fn s3_listing_page_has_keys_prefixes_and_next_token() {
         let xml = r#"<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
             <EncodingType>url</EncodingType><IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;&#98;</NextContinuationToken>
             <Contents><Key>a+b%2B%C3%A4</Key><LastModified>1970-01-01T00:00:01.000Z</LastModified><ETag>&quot;e1&quot;</ETag>
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_unfinished_uploads_has_their_keys_and_the_next_page() {
+    fn s3_unfinished_upload_page_has_keys_and_next_marker() {
         let xml = "<R><EncodingType>url</EncodingType><KeyMarker></KeyMarker><Upload><Key>a+b</Key><UploadId>1</UploadId><Initiated>2026-01-01\
                    </Initiated></Upload><Upload><UploadId>3</UploadId><Key>a</Key></Upload><IsTruncated>true</IsTruncated>\
                    <NextKeyMarker>a%2B</NextKeyMarker><NextUploadIdMarker>3</NextUploadIdMarker></R>";

@@ -179,7 +179,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn a_key_is_the_same_in_paths_and_in_addresses(key in "(?s).{1,20}(/.{1,20}){0,3}") {
+        fn object_key_is_unchanged_in_paths_and_urls(key in "(?s).{1,20}(/.{1,20}){0,3}") {
             proptest::prop_assume!(is_plain_key(&key));
             let path = std::path::PathBuf::from(format!("s3://b/{key}"));
             proptest::prop_assert_eq!(RemoteUrl::parse(&path).unwrap().key, &key);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_setting_counts() {
+    fn more_specific_s3_setting_takes_precedence() {
         let values =
             [("AWS_ENDPOINT_URL", "http://a"), ("AWS_ENDPOINT_URL_S3", "http://b"), ("AWS_REQUEST_PAYER", "requester")];
         let set = config(RemoteSettings::default(), &values).unwrap();

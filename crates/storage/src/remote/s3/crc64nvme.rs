@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_of_an_object_is_made_of_those_of_its_parts() {
+    fn object_checksum_is_combined_from_part_checksums() {
         let bytes: Vec<u8> = (0..10_000_u32).map(|at| (at * 31 + at / 77) as u8).collect();
         for size in [1, 7, 4096, 9_999, 20_000] {
             let mut whole = WholeChecksum::new();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_counted_at_every_place() {
+    fn crc64nvme_matches_a_bitwise_computation_for_every_length() {
         let bytes: Vec<u8> = (0..100_u8).map(|at| at.wrapping_mul(37)).collect();
         for size in 0..bytes.len() {
             let one_by_one = !bytes[..size].iter().fold(!0_u64, |sum, byte| {

@@ -168,22 +168,22 @@ impl S3Store {
 
     /// Aborts the upload that a killed process started. If its name is unknown, aborts the only upload of the key that started at that
     /// time.
-    pub(super) fn end_begun(&self, key: &str, begun: &BegunUpload) {
+    pub(super) fn abort_recorded_upload(&self, key: &str, begun: &BegunUpload) {
         if !begun.upload.is_empty() {
-            let _ = self.end_one_upload(key, &begun.upload);
+            let _ = self.abort_upload(key, &begun.upload);
             return;
         }
-        self.end_few(key, (begun.at, BEGIN_LATE_NS), 1, "");
+        self.abort_uploads_started_at(key, (begun.at, BEGIN_LATE_NS), 1, "");
     }
 
     /// Aborts uploads that were started by requests whose answers were lost, at most one each, since a time by the clock of this machine.
-    pub(super) fn end_lost(&self, key: &str, upload: &str, (requests, since): (usize, i64)) {
-        self.end_few(key, (since, now() - since + BEGIN_EARLY_NS), requests, upload);
+    pub(super) fn abort_lost_uploads(&self, key: &str, upload: &str, (requests, since): (usize, i64)) {
+        self.abort_uploads_started_at(key, (since, now() - since + BEGIN_EARLY_NS), requests, upload);
     }
 
     /// Aborts the uploads of a key, except `kept`, that started at a time or shortly after it. If there are more than `most`, one of them
     /// belongs to another program, and none is aborted.
-    fn end_few(&self, key: &str, (at, late_ns): (i64, i64), most: usize, kept: &str) {
+    fn abort_uploads_started_at(&self, key: &str, (at, late_ns): (i64, i64), most: usize, kept: &str) {
         let Ok((page, store_now)) = self.upload_page(key, None) else { return };
         let is_of_time = |initiated: i64| {
             let late = initiated + (now() - store_now) - at;
@@ -192,12 +192,12 @@ impl S3Store {
         let others = page.uploads.iter().filter(|upload| upload.key == key && upload.id != kept);
         let found: Vec<_> = others.filter(|upload| parse_iso_date(&upload.initiated).is_some_and(is_of_time)).collect();
         for upload in found.iter().filter(|_| found.len() <= most) {
-            let _ = self.end_one_upload(key, &upload.id);
+            let _ = self.abort_upload(key, &upload.id);
         }
     }
 
     /// Aborts an unfinished upload.
-    pub(super) fn end_one_upload(&self, key: &str, id: &str) -> io::Result<()> {
+    pub(super) fn abort_upload(&self, key: &str, id: &str) -> io::Result<()> {
         let call = write(Method::DELETE, key, vec![("uploadId", id.to_owned())], Bytes::new());
         match self.send_and_wait(Call { action: Action::EndUpload, ..call })? {
             Err(refusal) if refusal.status != 404 => Err(self.failure_of(&refusal, Action::EndUpload, key)),

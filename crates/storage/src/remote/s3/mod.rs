@@ -276,7 +276,7 @@ impl Store for S3Store {
     }
 
     fn discard_ahead(&self, url: &RemoteUrl<'_>) {
-        self.end_upload_ahead(url.key);
+        self.abort_growing_upload(url.key);
     }
 
     fn can_stage(&self, _: &RemoteUrl<'_>, bytes: u64, memory: u64) -> bool {
@@ -337,7 +337,7 @@ impl Store for S3Store {
     }
 
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
-        self.end_one_upload(url.key, id)
+        self.abort_upload(url.key, id)
     }
 
     fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {

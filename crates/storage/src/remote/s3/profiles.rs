@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn profiles_of_both_files_are_one() {
+    fn profiles_of_config_and_credentials_files_are_merged() {
         let mut profiles = Profiles { name: "a".to_owned(), ..Profiles::default() };
         let config =
             "[default]\nregion = eu-west-1 # near\n[profile a]\ns3 =\n  addressing_style = virtual\nrole_arn=r\n\
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_that_is_named_has_to_exist() {
+    fn named_aws_profile_must_exist() {
         let nowhere = [("AWS_CONFIG_FILE", "/nonexistent/c"), ("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent/k")];
         let environment = Environment::of(&nowhere);
         assert_eq!(Profiles::read(&environment, None).unwrap().name, "default");

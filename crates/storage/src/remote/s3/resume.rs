@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_of_one_process_and_kept_until_it_is_cleared() {
+    fn resume_record_is_locked_by_one_process_and_kept_until_cleared() {
         let address = "s3://records/a";
         let begun = BegunUpload { upload: "u&1".into(), part_bytes: 5, at: 7 };
         let record = ResumeRecord::open(address, None).unwrap();

@@ -107,7 +107,7 @@ mod tests {
 
     /// The examples of the reference of Amazon S3, "Signature calculations for the Authorization header".
     #[test]
-    fn the_published_examples_are_signed_as_published() {
+    fn s3_signatures_match_the_published_examples() {
         let keys = Keys {
             id: "AKIAIOSFODNN7EXAMPLE".to_owned(),
             secret: Secret::new("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),

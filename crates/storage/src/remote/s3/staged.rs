@@ -92,7 +92,7 @@ impl PartTarget for NewObject {
 
     fn discard(&self) {
         // The next run that writes the object aborts an upload that cannot be aborted now.
-        let _ = self.store.end_one_upload(&self.key, &self.upload);
+        let _ = self.store.abort_upload(&self.key, &self.upload);
     }
 }
 
@@ -101,7 +101,7 @@ impl NewObject {
     fn take_before(&self) -> io::Result<Option<String>> {
         let Some((version, uploads)) = self.before.take() else { return Ok(None) };
         let version = self.store.found(finish_read(version)?, Action::Read, &self.key)?;
-        self.store.end_others(&self.key, &self.upload, uploads);
+        self.store.abort_other_uploads(&self.key, &self.upload, uploads);
         Ok(version.map(|answer| self.store.version_in(&answer).etag))
     }
 }

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tag_of_an_object_is_made_of_those_of_its_parts() {
+    fn etag_of_a_multipart_object_is_computed_from_its_parts() {
         let tags = ["\"d41d8cd98f00b204e9800998ecf8427e\"".to_owned(), "0cc175b9c0f1b6a831c399e269772661".to_owned()];
         let etag = etag_of_parts(&tags).unwrap();
         assert_eq!(etag, "68083ea43d0307eecfa2b4749f19df15-2");

@@ -98,9 +98,9 @@ impl S3Store {
         match content {
             Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), (condition, found), true),
             Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
-                self.end_upload_ahead(key);
+                self.abort_growing_upload(key);
                 if let Some(record) = ResumeRecord::existing(&self.client.address(key), self.client.endpoint()) {
-                    record.read().into_iter().for_each(|begun| self.end_begun(key, &begun));
+                    record.read().into_iter().for_each(|begun| self.abort_recorded_upload(key, &begun));
                     record.clear();
                 }
                 let is_locked = matches!(content, Content::File(_));
@@ -188,7 +188,7 @@ impl S3Store {
         };
         // An upload with a record is aborted by its record.
         if let (Some(ahead), true) = (too_small, record.is_none()) {
-            self.end_pending(key, &ahead.upload, ahead.pending);
+            self.abort_pending_upload(key, &ahead.upload, ahead.pending);
         }
         let parts = Parts {
             key,
@@ -203,7 +203,7 @@ impl S3Store {
         let made = self.make_of_parts(&parts, condition);
         let is_kept = parts.record.is_some() && is_cancelled(&made);
         if let Some(unused) = parts.ahead.take().filter(|_| !is_kept) {
-            self.end_pending(key, &unused.upload, unused.pending);
+            self.abort_pending_upload(key, &unused.upload, unused.pending);
         }
         made
     }
@@ -232,7 +232,7 @@ impl S3Store {
         };
         if let (Some(record), true) = (&parts.record, parts.ahead.borrow().is_none()) {
             // The parts of a vanished upload cannot be used again.
-            record.read().into_iter().for_each(|begun| self.end_begun(parts.key, &begun));
+            record.read().into_iter().for_each(|begun| self.abort_recorded_upload(parts.key, &begun));
         }
         for _ in 0..MAX_UPLOADS {
             if let Some(done) = self.upload(parts, &mut before, condition)? {
@@ -285,9 +285,9 @@ impl S3Store {
         // An upload that cannot be aborted now is aborted by its record, or by the rules of the bucket for unfinished uploads. The upload
         // of a cancelled run stays, because the run may be repeated.
         let is_kept = parts.record.is_some() && is_cancelled(&result);
-        let is_over = matches!(result, Ok(Some(true))) || !is_kept && self.end_one_upload(key, &upload).is_ok();
+        let is_over = matches!(result, Ok(Some(true))) || !is_kept && self.abort_upload(key, &upload).is_ok();
         parts.record.iter().filter(|_| is_over).for_each(ResumeRecord::clear);
-        others.into_iter().for_each(|others| self.end_others(key, &upload, others));
+        others.into_iter().for_each(|others| self.abort_other_uploads(key, &upload, others));
         result
     }
 
@@ -313,7 +313,7 @@ impl S3Store {
         let begun = self.expect(Call { ending: Some("</InitiateMultipartUploadResult>"), ..begin })?;
         let upload = answers::text_of(&begun.body, "UploadId").filter(|upload| !upload.is_empty());
         if let (Some(upload), true) = (&upload, begun.lost_answers > 0) {
-            self.end_lost(key, upload, (begun.lost_answers, at));
+            self.abort_lost_uploads(key, upload, (begun.lost_answers, at));
         }
         upload.ok_or_else(|| self.failure_of(&Refusal::of_success(200, "without an upload"), Action::Write, key))
     }
@@ -321,10 +321,10 @@ impl S3Store {
     /// Aborts the uploads of a key except one, given the answer to a request for them. Killed runs, or requests whose answers were lost,
     /// have started them; they are invisible, and cost money. This process holds the lock of the output, so only a copy to the same key may
     /// use one of them; it then starts its upload again. Does nothing without the permission to list uploads.
-    pub(super) fn end_others(&self, key: &str, kept: &str, others: PendingAnswer) {
+    pub(super) fn abort_other_uploads(&self, key: &str, kept: &str, others: PendingAnswer) {
         let Ok((page, _)) = self.take_upload_page(key, others) else { return };
         for upload in page.uploads.iter().filter(|upload| upload.key == key && upload.id != kept) {
-            let _ = self.end_one_upload(key, &upload.id);
+            let _ = self.abort_upload(key, &upload.id);
         }
     }
 

@@ -17,7 +17,7 @@ const MAX_VERSIONS: usize = 100_000;
 /// Time for which a listing is used. Writes of this process invalidate its entries.
 const LISTING_LIFETIME: Duration = Duration::from_secs(3);
 /// Time for which a listing counts as current: less than a lock takes to settle in a store without conditions.
-const JUST_NOW: Duration = Duration::from_millis(500);
+const CURRENT_LISTING_LIFETIME: Duration = Duration::from_millis(500);
 /// Maximum number of listings, and of entries of each.
 const MAX_LISTINGS: usize = 8;
 const MAX_ENTRIES: usize = 50_000;
@@ -292,7 +292,7 @@ impl KnownObjects {
 
     /// Whether there is nothing at a key, according to a listing that has just arrived.
     pub(in crate::remote) fn is_absent_now(&self, key: &str) -> bool {
-        self.listed_within(key, JUST_NOW).is_some_and(|info| info.is_none())
+        self.listed_within(key, CURRENT_LISTING_LIFETIME).is_some_and(|info| info.is_none())
     }
 
     fn listed_within(&self, key: &str, age: Duration) -> Option<Option<FileInfo>> {
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_says_nothing_of_keys_that_some_stores_list_later() {
+    fn listing_page_does_not_cover_keys_that_some_stores_list_later() {
         let entries = ["o/web/1", "o/web/2"].map(entry).to_vec();
         let folder = ListedFolder { prefix: "o/web".into(), entries, is_recursive: true, ..ListedFolder::default() };
         let expected = [
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_says_what_is_at_a_key() {
+    fn listing_determines_what_exists_at_a_key() {
         let entries = ["s/a", "s/a-b", "s/a/", "s/b/", "s/c"].map(entry).to_vec();
         let folder = ListedFolder { prefix: "s/".into(), entries, ..ListedFolder::default() };
         let expected = [
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_of_all_objects_has_the_next_level() {
+    fn recursive_listing_gives_the_entries_of_the_next_level() {
         let names = |entries: &[StoreEntry]| entries.iter().map(|entry| sorted(entry).into_owned()).collect::<Vec<_>>();
         let all = ["s/a", "s/a-b", "s/a/x", "s/a/y/z", "s/b"].map(entry);
         assert_eq!(names(&next_level("s/", &all)), ["s/a", "s/a-b", "s/a/", "s/b"]);
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_ends_what_a_listing_says_of_its_key() {
+    fn write_invalidates_the_listing_of_its_key() {
         let known = known(ListedFolder { entries: vec![entry("a")], ..ListedFolder::default() });
         known.forget("b/c");
         assert_eq!(kind(known.listed("a")), "object");
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_that_has_just_come_says_what_is_absent() {
+    fn fresh_listing_determines_absent_keys() {
         let known = KnownObjects::default();
         assert!(!known.is_absent_now("just/b"));
         let mut listed = ListedFolder::begin("just/".to_owned(), true);
@@ -515,7 +515,7 @@ mod tests {
         let mut old = ListedFolder::begin("just/".to_owned(), true);
         old.entries = vec![entry("just/a")];
         known.remember_listing(old);
-        known.listings().values_mut().for_each(|listing| listing.at -= JUST_NOW);
+        known.listings().values_mut().for_each(|listing| listing.at -= CURRENT_LISTING_LIFETIME);
         assert!(!known.is_absent_now("just/b") && known.listed("just/b") == Some(None));
     }
 }

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_write_is_of_its_key_and_the_folders_above_it() {
+    fn write_changes_its_key_and_its_parent_folders() {
         let before = count();
         add("writes/a/b");
         for (key, expected) in

@@ -40,7 +40,7 @@ fn redirect(to: &str) -> Fault {
 }
 
 #[test]
-fn files_are_read_by_ranges_and_missing_ones_are_none() {
+fn web_files_are_read_by_ranges_and_missing_ones_are_not_found() {
     let bytes = content(400_000);
     let server = Server::start(&[("k.tar", &bytes), ("empty", b""), ("a b", b"x")]);
     let store = store();
@@ -60,7 +60,7 @@ fn files_are_read_by_ranges_and_missing_ones_are_none() {
 }
 
 #[test]
-fn damaged_answers_are_completed_and_foreign_ones_refused() {
+fn damaged_web_answers_are_completed_and_other_versions_refused() {
     let bytes = content(300_000);
     let server = Server::start(&[("k", &bytes)]);
     let file = give(&server, "/b/k");
@@ -91,7 +91,7 @@ fn damaged_answers_are_completed_and_foreign_ones_refused() {
 }
 
 #[test]
-fn a_file_without_a_strong_tag_is_known_by_its_time() {
+fn web_file_without_a_strong_etag_has_its_time_as_version() {
     let headers = |values: &[(&'static str, &'static str)]| {
         values.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
     };
@@ -118,7 +118,7 @@ fn a_server_without_tls_is_named() {
 }
 
 #[test]
-fn servers_without_ranges_are_refused_by_name() {
+fn web_server_without_ranges_is_refused() {
     let server = Server::start(&[("k", b"abc")]);
     let file = give(&server, "/b/k");
     server.fault("/b/k", Fault::Whole);
@@ -154,7 +154,7 @@ fn queries_are_sent_and_never_shown() {
 }
 
 #[test]
-fn redirects_are_followed_until_they_end() {
+fn web_redirects_are_followed_until_they_expire() {
     let server = Server::start(&[("k", &content(200_000)), ("there", &content(200_000))]);
     let file = give(&server, "/b/k");
     let store = store();
@@ -177,7 +177,7 @@ fn redirects_are_followed_until_they_end() {
 }
 
 #[test]
-fn addresses_of_no_file_are_refused_without_their_secrets() {
+fn invalid_web_addresses_are_refused_without_their_secrets() {
     for (text, why) in [
         ("https://user:secret@h/x?secret", "name or password"),
         ("https://user@h/x", "name or password"),
@@ -195,7 +195,7 @@ fn addresses_of_no_file_are_refused_without_their_secrets() {
 }
 
 #[test]
-fn nothing_is_written_or_listed() {
+fn web_addresses_are_not_writable_and_not_listable() {
     let server = Server::start(&[("k", b"abc")]);
     let (file, store) = (give(&server, "/b/k"), store());
     let refused = store.put(&url(&file), Content::Bytes(b"x"), Condition::Always).unwrap_err();

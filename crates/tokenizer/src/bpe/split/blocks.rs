@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_characters_that_are_letters_by_their_first_byte_are_letters() {
+    fn characters_classified_by_their_first_byte_are_letters() {
         let mut found = 0;
         for character in '\u{80}'..=char::MAX {
             let mut bytes = [0; 4];

@@ -72,7 +72,7 @@ fn compare(scan: &impl Scan, text: &str) {
 }
 
 #[test]
-fn words_of_a_block_end_where_they_do_one_by_one() {
+fn block_splitting_gives_the_same_words_as_single_splitting() {
     let (classes, mut dice) = (Classes::get(), RandomNumbers(11));
     for round in 0..40_000 {
         // Some rounds use few kinds of pieces, others many.

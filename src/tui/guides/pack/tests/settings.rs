@@ -6,7 +6,7 @@ use gristmill_core::pack::SampleSize;
 const ALL: [&str; 6] = ["modalities", "nanosets", "forager", "mds", "megatron", "olmo"];
 
 #[test]
-fn formats_have_their_few_settings_and_all_of_them_on_demand() {
+fn formats_step_shows_common_settings_and_all_on_request() {
     let mut test = answered();
     test.go_to("formats");
     assert!(test.blocker("formats").unwrap().contains("at least one format"));
@@ -26,7 +26,7 @@ fn formats_have_their_few_settings_and_all_of_them_on_demand() {
 }
 
 #[test]
-fn every_option_of_the_formats_has_a_field_while_it_applies() {
+fn applicable_format_options_have_fields() {
     let mut test = open(PackPlan { compat: true, ..given() });
     test.go_to("formats");
     set_formats(&mut test, &ALL);
@@ -40,7 +40,7 @@ fn every_option_of_the_formats_has_a_field_while_it_applies() {
 }
 
 #[test]
-fn typed_settings_of_a_format_come_back_with_it() {
+fn settings_of_deselected_format_return_with_format() {
     let mut test = answered();
     set_formats(&mut test, &["modalities", "nanosets"]);
     test.go_to("formats");

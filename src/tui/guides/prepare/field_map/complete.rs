@@ -81,14 +81,14 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_offered_first() {
+    fn completion_of_empty_expression_lists_parts() {
         assert_eq!(complete(""), ["jpg", "json", "txt"]);
         assert_eq!(complete("j"), ["jpg", "json"]);
         assert_eq!(complete("zzz"), Vec::<String>::new());
     }
 
     #[test]
-    fn a_json_part_goes_on_with_the_keys_seen_in_any_sample() {
+    fn completion_of_json_part_lists_keys_of_samples() {
         assert_eq!(complete("json"), ["json[caption]", "json[id]", "json[tags]"]);
         assert_eq!(complete("json[ca"), ["json[caption]"]);
         assert_eq!(complete("json[caption]["), ["json[caption][long]", "json[caption][short]"]);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_option_is_completed() {
+    fn completion_applies_to_last_alternative() {
         assert_eq!(complete("json[caption][long],t"), ["json[caption][long],txt"]);
     }
 }

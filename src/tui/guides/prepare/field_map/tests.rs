@@ -14,7 +14,7 @@ fn expressions(form: &PrepareForm) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_field_is_proposed_from_the_parts_seen() {
+fn proposed_field_map_uses_parts_of_the_samples() {
     let form = at_fields();
     let fields = expressions(&form);
     assert_eq!(fields[0], ("image".into(), "jpg".into()));
@@ -24,7 +24,7 @@ fn every_field_is_proposed_from_the_parts_seen() {
 }
 
 #[test]
-fn an_expression_that_no_sample_resolves_is_an_error_at_its_field() {
+fn expression_that_fails_on_all_samples_blocks_its_field() {
     let mut form = at_fields();
     act(&mut form, &[Action::Down]);
     clear(&mut form);
@@ -43,7 +43,7 @@ fn an_expression_that_no_sample_resolves_is_an_error_at_its_field() {
 }
 
 #[test]
-fn a_required_field_that_is_empty_is_said_to_be_required() {
+fn empty_required_field_blocks_field_map_step() {
     let mut form = at_fields();
     act(&mut form, &[Action::DropRow]);
     let problem = form.field_map.row_problem(0, &form.answers).unwrap();
@@ -53,7 +53,7 @@ fn a_required_field_that_is_empty_is_said_to_be_required() {
 }
 
 #[test]
-fn tab_cycles_through_parts_and_keys_and_then_moves_on() {
+fn tab_cycles_completions_and_then_moves_to_the_next_field() {
     let mut form = at_fields();
     act(&mut form, &[Action::Down]);
     clear(&mut form);
@@ -70,7 +70,7 @@ fn tab_cycles_through_parts_and_keys_and_then_moves_on() {
 }
 
 #[test]
-fn what_was_typed_for_a_type_comes_back_with_it() {
+fn typed_field_map_returns_with_its_sample_type() {
     let mut form = at_fields();
     act(&mut form, &[Action::Down]);
     clear(&mut form);
@@ -82,7 +82,7 @@ fn what_was_typed_for_a_type_comes_back_with_it() {
 }
 
 #[test]
-fn a_class_of_ones_own_has_names_to_type_too() {
+fn custom_class_has_editable_field_names() {
     let mut form = at_fields();
     form.go(Step::SampleType);
     act(&mut form, &[Action::Last, Action::Up, Action::NextField]);

@@ -11,7 +11,7 @@ fn at_media() -> PrepareForm {
 }
 
 #[test]
-fn nothing_is_recorded_unless_it_is_asked_for_and_what_could_be_is_said() {
+fn media_step_records_nothing_by_default_and_shows_candidates() {
     let mut form = at_media();
     assert_eq!(form.answers.plan.media, None);
     assert!(form.command().contains(""));
@@ -31,7 +31,7 @@ fn nothing_is_recorded_unless_it_is_asked_for_and_what_could_be_is_said() {
 }
 
 #[test]
-fn each_way_of_picking_goes_into_the_plan_and_the_flags() {
+fn media_strategies_set_plan_and_flags() {
     let mut form = at_media();
     act(&mut form, &[Action::Down]);
     assert_eq!(form.answers.plan.media, Some(MediaPlan { filter: MediaFilter::Extension, decode: false }));
@@ -53,7 +53,7 @@ fn each_way_of_picking_goes_into_the_plan_and_the_flags() {
 }
 
 #[test]
-fn patterns_that_are_missing_or_match_nothing_are_not_accepted() {
+fn missing_or_unmatched_media_patterns_are_refused() {
     let mut form = at_media();
     act(&mut form, &[Action::Last, Action::NextField, Action::Next]);
     assert_eq!(form.step(), Step::Media, "a pattern is needed");
@@ -69,7 +69,7 @@ fn patterns_that_are_missing_or_match_nothing_are_not_accepted() {
 }
 
 #[test]
-fn an_answer_that_changes_forgets_what_the_old_one_would_record() {
+fn changed_media_strategy_discards_old_tally() {
     let mut form = at_media();
     act(&mut form, &[Action::Down]);
     assert!(form.media.current_tally().is_some());
@@ -79,7 +79,7 @@ fn an_answer_that_changes_forgets_what_the_old_one_would_record() {
 }
 
 #[test]
-fn the_answer_comes_back_from_a_draft_and_from_the_plan_of_the_last_run() {
+fn media_answer_is_restored_from_draft_and_recorded_plan() {
     let mut first = at_media();
     act(&mut first, &[Action::Down]);
     let plan = first.answers.plan.clone();
@@ -94,7 +94,7 @@ fn the_answer_comes_back_from_a_draft_and_from_the_plan_of_the_last_run() {
 }
 
 #[test]
-fn what_is_typed_where_a_pattern_is_wanted_is_a_pattern() {
+fn typed_character_is_added_to_pattern_of_glob_strategy() {
     use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     let answers = &at_media().answers;
     let mut step = MediaStep::default();

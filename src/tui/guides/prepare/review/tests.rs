@@ -11,7 +11,7 @@ fn at_review() -> PrepareForm {
 }
 
 #[test]
-fn the_page_scrolls_and_stops_at_its_ends() {
+fn review_page_scrolls_between_its_ends() {
     let mut form = at_review();
     let first = screen(&mut form, 60, 14, false);
     act(&mut form, &[Action::Up]);
@@ -23,7 +23,7 @@ fn the_page_scrolls_and_stops_at_its_ends() {
 }
 
 #[test]
-fn the_command_is_copied_whole() {
+fn equivalent_command_is_copied_as_one_line() {
     let mut form = at_review();
     let effects = form.act(Action::Copy);
     let Some(Effect::Copy(command)) = effects.first() else { panic!() };
@@ -32,7 +32,7 @@ fn the_command_is_copied_whole() {
 }
 
 #[test]
-fn nothing_is_started_while_something_blocks_it() {
+fn run_does_not_start_while_a_step_is_invalid() {
     let mut form = at_review();
     act(&mut form, &[Action::GoStep2]);
     type_text(&mut form, ",2");
@@ -42,7 +42,7 @@ fn nothing_is_started_while_something_blocks_it() {
 }
 
 #[test]
-fn numbers_are_so_far_until_every_shard_is_counted() {
+fn review_numbers_are_provisional_until_scan_ends() {
     use super::super::fixture::facts_half_scanned;
     let mut facts = facts_half_scanned();
     facts.findings.clear();
@@ -61,7 +61,7 @@ fn numbers_are_so_far_until_every_shard_is_counted() {
 }
 
 #[test]
-fn what_is_recorded_about_media_is_on_the_page() {
+fn review_shows_media_metadata() {
     let mut form = at_review();
     assert!(!screen(&mut form, 100, 60, false).contains("Media metadata"));
     act(&mut form, &[Action::GoStep5, Action::Down, Action::NextField, Action::Toggle, Action::Next]);
@@ -70,7 +70,7 @@ fn what_is_recorded_about_media_is_on_the_page() {
 }
 
 #[test]
-fn a_plan_with_problems_is_not_simply_ready() {
+fn review_counts_problems_of_plan() {
     use gristmill_core::{Problem, ProblemKind, Subject};
     let mut facts = facts();
     facts.findings = vec![

@@ -73,7 +73,7 @@ fn status(state: JobState) -> JobStatus {
 }
 
 #[test]
-fn stopping_is_confirmed_and_another_key_withdraws_the_question() {
+fn cancel_of_run_needs_confirmation() {
     let mut run = running();
     assert_eq!(run.handle_action(Action::CancelJob), None);
     assert!(run.confirms_cancel);
@@ -92,7 +92,7 @@ fn with_problem(state: JobState) -> JobStatus {
 }
 
 #[test]
-fn problems_of_a_running_job_have_no_keys_and_a_late_press_of_the_stop_key_excludes_nothing() {
+fn problems_of_running_job_have_no_actions() {
     let key = |run: &RunState, key: char| {
         let pressed = [KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)];
         Keymap::default().meaning(run.context(), &pressed)
@@ -118,7 +118,7 @@ fn problems_of_a_running_job_have_no_keys_and_a_late_press_of_the_stop_key_exclu
 }
 
 #[test]
-fn a_running_job_continues_in_the_background_and_closes_the_answers() {
+fn closing_a_running_job_keeps_it_in_the_background() {
     for action in [Action::Close, Action::Background] {
         let effects = screen_of(facts(), running()).handle(Input::Action(action));
         assert!(matches!(effects.as_slice(), [Effect::Pop, Effect::Pop, Effect::Toast(_)]), "{action:?}");
@@ -138,7 +138,7 @@ fn a_failed_run_is_retried_or_returns_to_the_answers() {
 }
 
 #[test]
-fn duplicate_keys_found_by_a_run_open_their_question() {
+fn duplicate_keys_found_by_a_run_reopen_the_source_step() {
     let mut form = prepare(facts());
     form.go(super::super::step::Step::Review);
     form.change_guide(|guide, form| guide.learn_from_run(&[(Severity::Refusal, ProblemKind::DuplicateKey, 72)], form));
@@ -148,7 +148,7 @@ fn duplicate_keys_found_by_a_run_open_their_question() {
 }
 
 #[test]
-fn problems_and_log_have_a_key() {
+fn problems_and_log_tabs_are_selected_by_keys() {
     let mut run = running();
     run.handle_action(Action::ShowProblems);
     assert_eq!(run.tab, Tab::Problems);
@@ -173,13 +173,13 @@ fn the_loader_is_copied_with_an_absolute_path() {
 }
 
 #[test]
-fn the_splits_are_edited_once_the_run_is_done() {
+fn splits_of_unfinished_run_cannot_be_edited() {
     let screen = screen_of(facts(), running());
     assert_eq!(screen.disabled_reason(Action::Splits).as_deref(), Some("there are no splits yet"));
 }
 
 #[test]
-fn a_run_that_found_problems_does_not_end_as_simply_ready() {
+fn summary_of_run_with_problems_does_not_report_ready() {
     let end = |counts, splits: &[(&str, u64)]| {
         let mut run = running();
         let split = |(name, samples): &(&str, u64)| SplitSummary { name: (*name).into(), shards: 2, samples: *samples };
@@ -302,7 +302,7 @@ fn a_run_that_found_problems_lists_them() {
 }
 
 #[test]
-fn no_run_is_too_large_for_a_small_window_and_no_name_reaches_the_terminal_unescaped() {
+fn run_screen_draws_at_any_size_and_escapes_names() {
     let names = ["a\u{1b}[31m.tar", "b\u{202e}.tar"];
     for (width, height) in [(1, 3), (2, 4), (10, 5), (39, 10), (40, 10), (71, 12), (72, 9), (200, 60)] {
         let shown = draw(&mut screen_of(super::super::fixture::facts_of(&names), running()), (width, height, false));
@@ -311,7 +311,7 @@ fn no_run_is_too_large_for_a_small_window_and_no_name_reaches_the_terminal_unesc
 }
 
 #[test]
-fn the_loader_opens_stores_by_profiles() {
+fn copied_loader_path_of_a_store_uses_an_msc_profile() {
     let (path, comment) = super::loader_path(Path::new("mem://bucket/sets/coco"));
     assert_eq!(path, r#""msc://PROFILE/sets/coco""#);
     assert!(comment.unwrap().ends_with("base_path is bucket"));

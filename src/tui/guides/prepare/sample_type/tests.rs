@@ -18,7 +18,7 @@ fn choose(form: &mut PrepareForm, choice: Choice) {
 }
 
 #[test]
-fn the_best_guess_is_first_and_chosen() {
+fn best_sample_type_is_first_and_selected() {
     let form = at_types();
     assert_eq!(form.sample_type.class().as_deref(), Some("CaptioningSample"));
     assert_eq!(form.sample_type.list.selected, 0);
@@ -27,7 +27,7 @@ fn the_best_guess_is_first_and_chosen() {
 }
 
 #[test]
-fn moving_in_the_list_chooses() {
+fn moving_in_the_sample_type_list_changes_the_plan() {
     let mut form = at_types();
     choose(&mut form, Choice::NoYaml);
     assert_eq!(form.answers.plan.loading, SampleMapping::NoDatasetYaml);
@@ -40,7 +40,7 @@ fn moving_in_the_list_chooses() {
 }
 
 #[test]
-fn the_older_way_is_an_option_of_every_type() {
+fn sample_loader_is_an_option_of_every_sample_type() {
     let mut form = at_types();
     act(&mut form, &[Action::NextField, Action::Down]);
     assert!(form.command().contains("--sample-type CaptioningSample --sample-loader"));
@@ -52,7 +52,7 @@ fn the_older_way_is_an_option_of_every_type() {
 }
 
 #[test]
-fn a_class_of_ones_own_needs_module_and_class() {
+fn custom_sample_class_needs_module_and_class() {
     let mut form = at_types();
     choose(&mut form, Choice::Own);
     act(&mut form, &[Action::NextField]);
@@ -70,7 +70,7 @@ fn a_class_of_ones_own_needs_module_and_class() {
 }
 
 #[test]
-fn an_update_keeps_the_dataset_yaml_unless_something_else_is_chosen() {
+fn update_keeps_dataset_yaml_unless_another_type_is_chosen() {
     let mut form = prepare(facts_prepared());
     form.go(Step::SampleType);
     assert_eq!(form.sample_type.choice, Choice::Keep);

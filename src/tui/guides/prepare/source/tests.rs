@@ -4,7 +4,7 @@ use super::*;
 use crate::tui::screen::Effect;
 
 #[test]
-fn a_shard_is_left_out_and_taken_back_by_its_exact_name() {
+fn shard_is_excluded_and_included_by_exact_name() {
     let mut form = prepare(facts());
     act(&mut form, &[Action::Down, Action::Exclude]);
     assert_eq!(form.answers.plan.exclude_shards, ["^shard_0001\\.tar$"]);
@@ -15,7 +15,7 @@ fn a_shard_is_left_out_and_taken_back_by_its_exact_name() {
 }
 
 #[test]
-fn an_exact_pattern_names_one_shard_and_is_recognised_again() {
+fn exact_pattern_matches_one_shard_and_converts_back() {
     for name in ["a.tar", "x+(1).tar", "sub/{a,b}.tar", "a\\b.tar", "ü ^$.tar"] {
         assert_eq!(exact_name(&exact_pattern(name)).as_deref(), Some(name));
         assert!(regex::Regex::new(&exact_pattern(name)).unwrap().is_match(name), "{name}");
@@ -37,7 +37,7 @@ fn a_pattern_shows_its_matches_while_it_is_typed() {
 }
 
 #[test]
-fn a_pattern_that_cannot_be_used_keeps_the_person_here() {
+fn unusable_exclude_pattern_blocks_source_step() {
     let mut form = prepare(facts());
     act(&mut form, &[Action::NextField]);
     type_text(&mut form, "shard_[");
@@ -50,7 +50,7 @@ fn a_pattern_that_cannot_be_used_keeps_the_person_here() {
 }
 
 #[test]
-fn lists_pass_focus_at_their_ends() {
+fn focus_moves_between_lists_at_their_ends() {
     let mut form = prepare(facts_half_scanned());
     act(&mut form, &[Action::Last, Action::Down]);
     assert_eq!(form.source.stop(&form.answers), FocusStop::Pattern);
@@ -75,7 +75,7 @@ fn a_finding_opens_in_full_and_any_key_closes_it() {
 }
 
 #[test]
-fn compressed_shards_and_duplicates_bring_their_questions() {
+fn compressed_shards_and_duplicate_keys_add_questions() {
     let mut facts = facts_of(&["a.tar", "b.tgz", "c.tar"]);
     facts.same_keys = vec![gristmill_core::DuplicateKeys { shards: vec![0, 2], key: "000001".into(), keys: 1 }];
     let mut form = prepare(facts);
@@ -95,7 +95,7 @@ fn compressed_shards_and_duplicates_bring_their_questions() {
 }
 
 #[test]
-fn samples_in_several_pieces_bring_no_question() {
+fn scattered_samples_are_refused_without_question() {
     let mut facts = facts_of(&["a.tar", "b.tar"]);
     facts.same_keys = vec![gristmill_core::DuplicateKeys { shards: vec![0, 0], key: "000001".into(), keys: 1 }];
     facts.scattered.clone_from(&facts.same_keys);
@@ -107,7 +107,7 @@ fn samples_in_several_pieces_bring_no_question() {
 }
 
 #[test]
-fn excludes_are_forgotten_only_on_request_and_only_when_overwriting() {
+fn excludes_are_reset_only_on_request_of_overwrite() {
     let mut form = prepare(facts_prepared());
     assert!(!form.source.stop_list(&form.answers).contains(&FocusStop::ResetExcludes));
     act(&mut form, &[Action::Down, Action::Down, Action::Toggle]);
@@ -119,7 +119,7 @@ fn excludes_are_forgotten_only_on_request_and_only_when_overwriting() {
 }
 
 #[test]
-fn shards_left_out_in_ways_that_one_field_cannot_hold_survive() {
+fn several_exclude_patterns_of_a_plan_are_kept() {
     let mut form = prepare(facts());
     let mut plan = form.answers.plan.clone();
     plan.exclude_shards = vec!["0001".into(), "0002".into(), "^shard_0003\\.tar$".into()];

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_of_no_split_fill_the_last_column() {
+    fn unassigned_shards_are_in_last_column() {
         let hand = hand();
         assert_eq!(hand.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["train", "val", NONE]);
         assert_eq!(names(&hand, 2), ["e"]);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_range_moves_as_one_and_comes_back_by_undo() {
+    fn marked_range_moves_in_one_undoable_step() {
         let mut hand = hand();
         hand.toggle_mark();
         hand.handle_action(Action::Last);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn splits_are_added_with_names_of_their_own_and_dropped_without_losing_shards() {
+    fn added_splits_need_unique_names_and_dropped_splits_keep_shards() {
         let mut hand = hand();
         assert!(hand.add("train").is_err() && hand.add(" ").is_err() && hand.add(NONE).is_err());
         hand.add("holdout").unwrap();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_that_come_later_are_in_no_split_and_lost_ones_vanish() {
+    fn new_shards_are_unassigned_and_lost_shards_are_removed() {
         let mut hand = hand();
         hand.sync(&["a", "c", "d", "e", "f"]);
         assert_eq!((names(&hand, 0), names(&hand, 2)), (vec!["a", "c"], vec!["e", "f"]));

@@ -100,9 +100,9 @@ pub struct SplitsStep {
     /// The reason for the suggested answer.
     pub why: String,
     /// The newest splits that had shards, from which the columns are filled.
-    last_full: Vec<(String, Vec<String>)>,
+    last_nonempty_splits: Vec<(String, Vec<String>)>,
     /// The field that gets the focus once the columns can be filled; `None` if the manual mode was not requested.
-    wants_hand: Option<FocusStop>,
+    requested_manual_focus: Option<FocusStop>,
     touched: bool,
     /// Whether the suggestion was accepted: later suggestions do not change the answer.
     accepted: bool,
@@ -156,7 +156,7 @@ impl SplitsStep {
     fn set_mode(&mut self, mode: Mode, answers: &Answers) {
         if mode == Mode::Hand && self.hand.is_empty() {
             if self.awaits_splits(answers) {
-                self.wants_hand = Some(FocusStop::Mode);
+                self.requested_manual_focus = Some(FocusStop::Mode);
                 return;
             }
             self.fill_hand(answers);
@@ -176,17 +176,17 @@ impl SplitsStep {
     }
 
     fn take_columns(&mut self, focus: FocusStop, answers: &Answers) {
-        self.wants_hand = None;
+        self.requested_manual_focus = None;
         self.set_mode(Mode::Hand, answers);
-        match self.wants_hand {
-            Some(_) => self.wants_hand = Some(focus),
+        match self.requested_manual_focus {
+            Some(_) => self.requested_manual_focus = Some(focus),
             None => self.focus = self.number_of(focus, answers),
         }
     }
 
     /// Whether the splits from which the columns are filled are still being computed.
     fn awaits_splits(&self, answers: &Answers) -> bool {
-        self.last_full.is_empty() && !answers.derived.knows_all_shards(&answers.facts)
+        self.last_nonempty_splits.is_empty() && !answers.derived.knows_all_shards(&answers.facts)
     }
 
     /// Fills the columns with the current splits, so that the user has to make only the differences.
@@ -194,8 +194,8 @@ impl SplitsStep {
         let proposed = &answers.derived.suggested_splits.columns;
         // While the user has not answered, the suggested splits apply, although they may not be in the plan yet.
         let is_answered = self.touched || self.accepted;
-        let takes_proposed = self.last_full.is_empty() || !is_answered && !proposed.is_empty();
-        let mut splits = if takes_proposed { proposed.clone() } else { self.last_full.clone() };
+        let takes_proposed = self.last_nonempty_splits.is_empty() || !is_answered && !proposed.is_empty();
+        let mut splits = if takes_proposed { proposed.clone() } else { self.last_nonempty_splits.clone() };
         // Without any split, add the usual three; with a single one, add another column.
         let least = if splits.is_empty() { 3 } else { 2 };
         for name in ["train", "val", "test"] {
@@ -325,7 +325,7 @@ impl StepState for SplitsStep {
     }
 
     fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
-        self.wants_hand = None;
+        self.requested_manual_focus = None;
         if self.naming.is_some() {
             return self.act_naming(action);
         }
@@ -414,9 +414,9 @@ impl StepState for SplitsStep {
         let is_full = answers.derived.resolved.splits.iter().any(|(_, shards)| !shards.is_empty());
         let is_full = is_full && answers.derived.knows_all_shards(&answers.facts);
         if self.hand.is_empty() && self.mode != Mode::Hand && is_full {
-            self.last_full = answers.derived.split_names(&answers.facts);
+            self.last_nonempty_splits = answers.derived.split_names(&answers.facts);
         }
-        if let Some(focus) = self.wants_hand {
+        if let Some(focus) = self.requested_manual_focus {
             self.take_columns(focus, answers);
         }
         self.hand.sync(&usable_shards(answers));

@@ -17,7 +17,7 @@ fn counts(form: &PrepareForm) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn the_ratio_is_typed_in_its_row_and_the_splits_follow() {
+fn typed_ratio_changes_the_splits() {
     let mut form = at_splits(facts());
     assert_eq!(counts(&form), [("train".into(), 16), ("val".into(), 2), ("test".into(), 2)]);
     clear(&mut form);
@@ -34,7 +34,7 @@ fn the_first_character_replaces_the_proposed_ratio() {
 }
 
 #[test]
-fn letters_do_not_get_into_the_ratio_and_only_those_that_move_are_commands() {
+fn ratio_field_ignores_letters_except_movement_keys() {
     let mut form = at_splits(facts());
     type_text(&mut form, "xyz");
     assert_eq!(form.splits.ratio.value(), "8,1,1");
@@ -107,7 +107,7 @@ fn arrows_stay_in_their_column_of_the_pattern_rows() {
 }
 
 #[test]
-fn a_pattern_row_is_dropped_whole() {
+fn pattern_row_is_deleted_with_name_and_pattern() {
     let mut form = at_splits(facts_of(&["train/a.tar", "val/a.tar"]));
     act(&mut form, &[Action::NextField, Action::DropRow]);
     assert_eq!(form.splits.rows.len(), 2);
@@ -115,7 +115,7 @@ fn a_pattern_row_is_dropped_whole() {
 }
 
 #[test]
-fn splits_by_hand_begin_as_they_are_and_moves_reach_the_plan() {
+fn manual_splits_start_from_ratio_and_moves_change_plan() {
     let mut form = at_splits(facts());
     act(&mut form, &[Action::Down, Action::Down]);
     assert_eq!(form.splits.mode, Mode::Hand);
@@ -130,13 +130,13 @@ fn splits_by_hand_begin_as_they_are_and_moves_reach_the_plan() {
 }
 
 #[test]
-fn by_hand_chosen_before_splits_are_worked_out_begins_with_what_is_proposed() {
+fn manual_splits_chosen_early_start_from_proposed_splits() {
     let whole = facts();
     for (keys, focus) in
         [([Action::Down, Action::Down].as_slice(), FocusStop::Mode), (&[Action::Splits], FocusStop::Columns)]
     {
         let mut form = prepare(DatasetFacts::new(whole.root.clone(), whole.kind));
-        form.see_alone(whole.clone());
+        form.set_facts_without_workers(whole.clone());
         for key in [&[Action::Next], keys].concat() {
             form.act(key);
         }
@@ -166,7 +166,7 @@ fn a_split_is_added_by_name_and_a_bad_name_is_refused() {
 }
 
 #[test]
-fn changing_the_way_back_and_forth_keeps_every_answer() {
+fn switching_split_mode_keeps_answers_of_each_mode() {
     let mut form = at_splits(facts());
     clear(&mut form);
     type_text(&mut form, "3,1,1");
@@ -179,7 +179,7 @@ fn changing_the_way_back_and_forth_keeps_every_answer() {
 }
 
 #[test]
-fn in_an_update_only_new_shards_need_a_split() {
+fn update_needs_a_split_only_for_new_shards() {
     let mut form = at_splits(facts_prepared());
     assert_eq!(form.splits.stop_list(&form.answers), [FocusStop::NewTo]);
     act(&mut form, &[Action::Down, Action::Down]);
@@ -191,7 +191,7 @@ fn in_an_update_only_new_shards_need_a_split() {
 }
 
 #[test]
-fn shards_that_are_left_out_are_in_no_split_by_hand_either() {
+fn excluded_shards_are_not_listed_in_manual_splits() {
     let mut form = prepare(facts());
     act(&mut form, &[Action::Exclude, Action::Next, Action::Down, Action::Down]);
     let listed: usize = form.splits.hand.columns.iter().map(|c| c.shards.len()).sum();
@@ -202,7 +202,7 @@ fn shards_that_are_left_out_are_in_no_split_by_hand_either() {
 }
 
 #[test]
-fn a_draft_brings_back_every_way_to_divide_that_was_typed() {
+fn draft_restores_answers_of_every_split_mode() {
     use super::super::fixture::screen;
     let mut first = at_splits(facts());
     clear(&mut first);
@@ -226,7 +226,7 @@ fn a_draft_brings_back_every_way_to_divide_that_was_typed() {
 }
 
 #[test]
-fn new_shards_join_by_the_rule_that_is_recorded_and_an_update_without_one_asks() {
+fn new_shards_follow_recorded_rule_or_need_an_answer() {
     use super::super::fixture::screen;
     let with_rule = |splits: SplitPlan| {
         let mut facts = facts_prepared();
@@ -251,7 +251,7 @@ fn new_shards_join_by_the_rule_that_is_recorded_and_an_update_without_one_asks()
 }
 
 #[test]
-fn an_update_without_new_shards_asks_nothing_about_them() {
+fn update_without_new_shards_has_no_split_question() {
     use super::super::fixture::screen;
     let mut facts = facts_prepared();
     let counts = facts.shards.iter().map(|s| (s.name.clone(), s.samples)).collect();
@@ -269,7 +269,7 @@ fn an_update_without_new_shards_asks_nothing_about_them() {
 }
 
 #[test]
-fn notes_about_the_splits_are_shown_where_they_are_made() {
+fn split_notes_are_shown_on_splits_step() {
     use super::super::fixture::screen;
     use gristmill_core::{Problem, Subject};
     for facts in [facts(), facts_prepared()] {
@@ -283,7 +283,7 @@ fn notes_about_the_splits_are_shown_where_they_are_made() {
 }
 
 #[test]
-fn by_hand_the_list_beyond_the_edge_is_named_and_comes_into_view_with_the_focus() {
+fn hidden_split_column_is_named_and_scrolled_into_view() {
     use super::super::fixture::screen;
     let mut form = at_splits(facts());
     act(&mut form, &[Action::Down, Action::Down, Action::NextField]);

@@ -8,7 +8,7 @@ use gristmill_core::{SampleMapping, SplitPlan};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 #[test]
-fn next_walks_through_every_step_with_what_the_data_suggests() {
+fn next_visits_every_step_with_proposed_answers() {
     let mut form = prepare(facts());
     let mut seen = vec![form.step()];
     for _ in 0..5 {
@@ -33,7 +33,7 @@ fn the_run_starts_from_review_and_only_there() {
 }
 
 #[test]
-fn a_step_with_a_bad_answer_is_not_left_by_next_but_can_be_jumped_from() {
+fn invalid_step_blocks_next_and_run_but_not_jumps() {
     let mut form = prepare(facts());
     act(&mut form, &[Action::Next]);
     clear(&mut form);
@@ -85,7 +85,7 @@ fn tab_reaches_list_of_steps() {
 }
 
 #[test]
-fn the_field_map_is_left_out_where_nothing_is_to_be_mapped() {
+fn field_map_step_is_skipped_with_a_sample_loader() {
     let mut form = prepare(facts());
     form.go(Step::SampleType);
     form.sample_type.field_source = super::super::sample_type::FieldSource::Loader;
@@ -101,7 +101,7 @@ fn the_field_map_is_left_out_where_nothing_is_to_be_mapped() {
 }
 
 #[test]
-fn a_draft_brings_answers_and_step_back_and_can_be_thrown_away() {
+fn draft_restores_answers_and_step_and_can_be_discarded() {
     let mut first = prepare(facts());
     act(&mut first, &[Action::Exclude, Action::Next]);
     clear(&mut first);
@@ -118,7 +118,7 @@ fn a_draft_brings_answers_and_step_back_and_can_be_thrown_away() {
 }
 
 #[test]
-fn every_plan_that_the_screens_make_comes_back_from_a_draft() {
+fn draft_restores_every_plan_of_the_form() {
     use gristmill_core::plan::{FieldExpr, SplitList, SplitPattern};
     let listed = |name: &str, shards: &[&str]| SplitList {
         name: name.into(),
@@ -176,7 +176,7 @@ fn paste_goes_into_the_field_in_focus() {
 }
 
 #[test]
-fn what_is_typed_on_the_list_of_steps_reaches_no_field() {
+fn text_typed_on_step_list_changes_no_field() {
     let mut form = prepare(facts());
     act(&mut form, &[Action::NextField]);
     type_text(&mut form, "0003");
@@ -192,7 +192,7 @@ fn what_is_typed_on_the_list_of_steps_reaches_no_field() {
 }
 
 #[test]
-fn a_pattern_that_excludes_nothing_is_not_accepted_even_right_after_typing_it() {
+fn unmatched_exclude_pattern_blocks_source_step_immediately() {
     for (pattern, why) in [("nothing_like_it", "matches none of 20 shards"), ("shard_[0", "cannot be used")] {
         let mut form = prepare(facts());
         act(&mut form, &[Action::NextField]);
@@ -215,7 +215,7 @@ fn a_pattern_that_excludes_nothing_is_not_accepted_even_right_after_typing_it() 
 }
 
 #[test]
-fn a_refused_review_names_the_step_and_its_key() {
+fn review_names_the_key_of_the_invalid_step() {
     let mut form = prepare(facts());
     act(&mut form, &[Action::Next]);
     clear(&mut form);
@@ -225,7 +225,7 @@ fn a_refused_review_names_the_step_and_its_key() {
 }
 
 #[test]
-fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
+fn interrupted_run_opens_at_review_with_its_answers() {
     let mut plan = PreparePlan::new("/elsewhere/coco");
     plan.splits = SplitPlan::Ratio("2,1,1".into());
     plan.loading = SampleMapping::Crude { cooker: false };
@@ -245,7 +245,7 @@ fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
 }
 
 #[test]
-fn a_stopped_run_of_the_same_answers_is_shown_in_review_unless_it_was_asked_for() {
+fn interrupted_run_is_shown_in_review_only_for_equal_answers() {
     let mut form = prepare(facts());
     let plan = form.answers.plan.clone();
     let hash = interrupted::hash(&plan, None);
@@ -261,7 +261,7 @@ fn a_stopped_run_of_the_same_answers_is_shown_in_review_unless_it_was_asked_for(
 }
 
 #[test]
-fn what_was_scanned_can_be_looked_at_from_every_step() {
+fn facts_of_scan_open_from_every_step() {
     let mut form = prepare(facts());
     form.go(Step::Media);
     assert_eq!(form.why_disabled(Action::Facts), None);
@@ -273,7 +273,7 @@ fn what_was_scanned_can_be_looked_at_from_every_step() {
 
 /// A user can accept the shown answers before the scan has any results.
 #[test]
-fn what_was_accepted_is_not_changed_by_what_the_scan_finds_later() {
+fn later_scan_results_do_not_change_accepted_answers() {
     let known = facts();
     let mut unknown = known.clone();
     unknown.sketches.clear();
@@ -304,7 +304,7 @@ fn what_was_accepted_is_not_changed_by_what_the_scan_finds_later() {
 }
 
 #[test]
-fn the_space_bar_leaves_every_choice_as_the_cursor_chose_it() {
+fn space_does_not_change_choices_of_prepare_steps() {
     let mut form = prepare(facts_prepared());
     act(&mut form, &[Action::Down]);
     assert_eq!(form.answers.plan.rerun, Rerun::Overwrite);
@@ -324,7 +324,7 @@ fn the_space_bar_leaves_every_choice_as_the_cursor_chose_it() {
 }
 
 #[test]
-fn options_that_no_step_draws_are_fields_among_all_settings() {
+fn options_without_a_step_are_fields_of_all_settings() {
     let mut form = prepare(facts());
     assert!(!screen(&mut form, 100, 30, false).contains("skip sample tables"));
     act(&mut form, &[Action::Advanced]);
@@ -341,7 +341,7 @@ fn options_that_no_step_draws_are_fields_among_all_settings() {
 }
 
 #[test]
-fn digits_typed_on_an_answer_jump_nowhere() {
+fn digits_jump_only_from_step_list() {
     use crate::tui::keymap::{Keymap, Meaning};
     let keymap = Keymap::default();
     let digit = KeyEvent::from(KeyCode::Char('3'));

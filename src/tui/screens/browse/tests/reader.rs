@@ -37,7 +37,7 @@ fn chat(index: u64) -> String {
 }
 
 #[test]
-fn texts_are_listed_by_their_beginning_and_fill_the_pane() {
+fn text_samples_are_listed_by_first_words_and_fill_the_pane() {
     let mut test = BrowserTest::new(lines(record));
     test.act(Action::Down);
     let shown = test.settle();
@@ -62,7 +62,7 @@ fn chats_are_shown_role_by_role() {
 }
 
 #[test]
-fn the_reader_goes_from_sample_to_sample_and_back_to_what_it_covered() {
+fn reader_moves_between_samples_and_closes_to_sample_list() {
     let mut test = BrowserTest::new(lines(record));
     test.act(Action::Down);
     test.settle();
@@ -110,7 +110,7 @@ fn words_are_found_in_all_pages_of_a_long_text() {
 }
 
 #[test]
-fn a_text_in_the_tree_opens_the_reader_and_what_was_there_comes_back() {
+fn text_selected_in_tree_opens_reader_and_selection_returns() {
     let mut test = BrowserTest::new(lines(record));
     test.settle();
     test.acts(&[Action::NextPane, Action::Down, Action::Down]);
@@ -124,7 +124,7 @@ fn a_text_in_the_tree_opens_the_reader_and_what_was_there_comes_back() {
 }
 
 #[test]
-fn what_has_no_text_gets_the_whole_screen_instead() {
+fn part_without_text_is_enlarged_instead_of_read() {
     let mut test = BrowserTest::new(Fake {
         parts: |_| vec!["bin", "txt"],
         content: |_, part| if part == "bin" { vec![0, 1, 2, 3] } else { b"a text".to_vec() },
@@ -141,7 +141,7 @@ fn what_has_no_text_gets_the_whole_screen_instead() {
 }
 
 #[test]
-fn keys_of_a_narrow_list_stay_different() {
+fn cut_keys_of_a_narrow_list_are_distinguishable() {
     let mut fake = Fake::huge();
     fake.key = |number| format!("{number:020}");
     fake.parts = |_| vec!["jpg", "txt"];

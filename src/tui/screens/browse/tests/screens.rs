@@ -23,7 +23,7 @@ fn compare(name: &str, test: &mut BrowserTest) {
 }
 
 #[test]
-fn shards_samples_and_a_sample_are_next_to_each_other() {
+fn browser_shows_shards_samples_and_parts_side_by_side() {
     let mut test = BrowserTest::new(Fake::default());
     test.act(Action::GoToNumber).type_text("32").act(Action::Accept);
     test.act(Action::NextPart);
@@ -43,7 +43,7 @@ fn a_marked_range_is_detected_and_counted() {
 }
 
 #[test]
-fn what_has_no_splits_is_marked_to_be_written() {
+fn raw_sets_and_loose_media_can_be_marked_and_jsonl_cannot() {
     for (kind, is_marked) in
         [(DatasetKind::RawWebDataset, true), (DatasetKind::LooseMedia, true), (DatasetKind::Jsonl, false)]
     {
@@ -57,7 +57,7 @@ fn what_has_no_splits_is_marked_to_be_written() {
 }
 
 #[test]
-fn a_filter_of_single_files_is_not_written_as_one_of_samples() {
+fn filter_on_loose_media_cannot_be_written_as_sample_set() {
     let mut fake = Fake::of(vec![group("a", 10)]);
     fake.kind = DatasetKind::LooseMedia;
     let mut test = BrowserTest::new(fake);
@@ -71,7 +71,7 @@ fn a_filter_of_single_files_is_not_written_as_one_of_samples() {
 }
 
 #[test]
-fn the_filter_is_answered_by_clicks() {
+fn filter_rows_are_selected_by_clicks() {
     use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
     let mut test = BrowserTest::new(Fake::default());
     test.act(Action::FilterSamples);
@@ -90,7 +90,7 @@ fn the_filter_is_answered_by_clicks() {
 }
 
 #[test]
-fn rows_that_are_not_there_yet_are_numbers() {
+fn unread_rows_are_drawn_as_numbers() {
     let fake = Fake::huge();
     let gate = fake.gate.clone();
     gate.close();
@@ -101,7 +101,7 @@ fn rows_that_are_not_there_yet_are_numbers() {
 }
 
 #[test]
-fn a_shard_that_cannot_be_read_says_why() {
+fn unreadable_shard_shows_reason() {
     let mut groups: Vec<_> = (0..3).map(|at| group(&format!("shard_{at:04}.tar"), 5)).collect();
     groups[1].failure = Some("the header at byte 10,240 is damaged".into());
     groups[1].samples = 0;
@@ -112,12 +112,12 @@ fn a_shard_that_cannot_be_read_says_why() {
 }
 
 #[test]
-fn an_empty_data_set_states_it() {
+fn empty_data_set_is_drawn_in_browser() {
     compare("empty", &mut BrowserTest::new(Fake::of(Vec::new())));
 }
 
 #[test]
-fn a_scan_that_goes_on_shows_what_it_found() {
+fn unfinished_scan_shows_samples_found_so_far() {
     let mut groups: Vec<_> =
         (0..6).map(|at| group(&format!("shard_{at:04}.tar"), if at < 2 { 20 } else { 0 })).collect();
     groups[2..].iter_mut().for_each(|g| g.is_counted = false);
@@ -130,7 +130,7 @@ fn a_scan_that_goes_on_shows_what_it_found() {
 }
 
 #[test]
-fn a_search_shows_how_far_it_is() {
+fn key_search_shows_progress_and_matches() {
     let mut test = BrowserTest::new(Fake::default());
     // The list scrolls from its current position, and the parts are those of the matching sample.
     test.settle();
@@ -145,7 +145,7 @@ fn a_search_shows_how_far_it_is() {
 }
 
 #[test]
-fn a_search_among_what_a_filter_lists_shows_both() {
+fn key_search_within_filter_shows_both_counts() {
     let mut test = BrowserTest::new(Fake::default());
     test.act(Action::FilterSamples).acts(&[Action::Down, Action::Down]).type_text("json").act(Action::Run);
     test.wait("the filter is over", |test, _| !test.screen.is_filtering());
@@ -163,7 +163,7 @@ fn a_search_among_what_a_filter_lists_shows_both() {
 }
 
 #[test]
-fn the_filter_asks_a_few_questions() {
+fn filter_form_reports_unknown_part() {
     let mut test = BrowserTest::new(Fake::default());
     test.act(Action::NextPart);
     test.settle();
@@ -195,7 +195,7 @@ fn hostile_names_are_drawn_as_visible_signs() {
 }
 
 #[test]
-fn lines_of_a_jsonl_file_and_files_of_a_folder_have_their_own_words() {
+fn jsonl_browser_labels_lines_and_file() {
     let mut fake = Fake::of(vec![group("corpus.jsonl", 1_000)]);
     (fake.kind, fake.word) = (DatasetKind::Jsonl, "file");
     fake.key = |number| number.to_string();
@@ -206,7 +206,7 @@ fn lines_of_a_jsonl_file_and_files_of_a_folder_have_their_own_words() {
 }
 
 #[test]
-fn what_is_wrong_with_the_only_file_is_below_its_lines() {
+fn failure_of_single_file_is_shown_below_its_lines() {
     let mut fake = Fake::of(vec![group("a.jsonl.gz", 90)]);
     (fake.kind, fake.word) = (DatasetKind::Jsonl, "file");
     fake.parts = |_| vec!["json"];
@@ -220,7 +220,7 @@ fn what_is_wrong_with_the_only_file_is_below_its_lines() {
 }
 
 #[test]
-fn splits_and_excludes_are_marked() {
+fn browser_marks_splits_and_excludes() {
     let mut test = BrowserTest::new(Fake::default());
     let groups = Arc::clone(&test.screen.state.groups);
     let shard = |at: usize| format!("shard_{at:04}.tar");
@@ -270,7 +270,7 @@ fn the_loader_view_has_fields_with_types_shapes_values_and_errors() {
 }
 
 #[test]
-fn the_offset_view_has_the_header_next_to_the_row() {
+fn offset_view_shows_the_tar_header_and_the_index_row() {
     let mut bytes = vec![0_u8; 512];
     bytes[..10].copy_from_slice(b"000032.txt");
     bytes[257..262].copy_from_slice(b"ustar");

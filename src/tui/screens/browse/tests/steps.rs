@@ -11,7 +11,7 @@ fn at(group: u32, index: u64) -> Option<SampleAt> {
 }
 
 #[test]
-fn one_list_goes_over_all_shards_and_the_shards_follow() {
+fn sample_list_spans_shards_and_shard_selection_follows() {
     let mut test = BrowserTest::new(Fake::default());
     test.settle();
     test.act(Action::Last);
@@ -25,7 +25,7 @@ fn one_list_goes_over_all_shards_and_the_shards_follow() {
 }
 
 #[test]
-fn a_key_is_answered_by_a_frame_however_slow_the_storage_is() {
+fn browser_draws_without_waiting_for_storage() {
     let fake = Fake::huge();
     let gate = fake.gate.clone();
     gate.close();
@@ -44,7 +44,7 @@ fn a_key_is_answered_by_a_frame_however_slow_the_storage_is() {
 }
 
 #[test]
-fn rows_are_remembered_only_around_the_view() {
+fn rows_are_cached_only_near_the_view() {
     let mut test = BrowserTest::new(Fake::huge());
     for _ in 0..400 {
         test.act(Action::Random);
@@ -54,7 +54,7 @@ fn rows_are_remembered_only_around_the_view() {
 }
 
 #[test]
-fn digits_go_to_a_number() {
+fn typed_digits_open_the_sample_number_prompt() {
     let mut test = BrowserTest::new(Fake::huge());
     let key = ratatui::crossterm::event::KeyEvent::from(ratatui::crossterm::event::KeyCode::Char('7'));
     test.screen.handle(crate::tui::screen::Input::Key(key));
@@ -94,7 +94,7 @@ fn goes_to_first_match_while_search_runs() {
 }
 
 #[test]
-fn a_search_is_stopped_by_ctrl_c_and_keeps_what_it_found() {
+fn ctrl_c_stops_key_search_and_keeps_matches() {
     let fake = Fake::huge();
     let gate = fake.gate.clone();
     let mut test = BrowserTest::new(fake);
@@ -107,7 +107,7 @@ fn a_search_is_stopped_by_ctrl_c_and_keeps_what_it_found() {
 }
 
 #[test]
-fn a_filter_lists_what_fits_and_keeps_the_place() {
+fn filter_lists_matching_samples_and_keeps_position() {
     let mut test = BrowserTest::new(Fake::default());
     test.act(Action::GoToNumber).type_text("102").act(Action::Accept);
     test.act(Action::FilterSamples).acts(&[Action::Down, Action::Down]).type_text("json").act(Action::Run);
@@ -123,7 +123,7 @@ fn a_filter_lists_what_fits_and_keeps_the_place() {
 }
 
 #[test]
-fn problems_that_were_met_are_stepped_through() {
+fn known_problems_are_stepped_through() {
     let fake = Fake { defect: |number| (number % 10 == 4).then_some("no part txt"), ..Fake::default() };
     let mut test = BrowserTest::new(fake);
     test.settle();
@@ -135,7 +135,7 @@ fn problems_that_were_met_are_stepped_through() {
 }
 
 #[test]
-fn a_growing_scan_keeps_the_selected_sample() {
+fn selected_sample_is_kept_while_the_scan_continues() {
     let mut start: Vec<Group> = vec![group("a.tar", 0), group("b.tar", 50)];
     start[0].is_counted = false;
     let fake = Fake::of(start);
@@ -154,7 +154,7 @@ fn a_growing_scan_keeps_the_selected_sample() {
 }
 
 #[test]
-fn a_sample_is_begun_with_by_its_key() {
+fn browser_starts_at_sample_given_by_key() {
     let mut test = BrowserTest::at(Fake::default(), BrowseStart::Key("020050".into()));
     test.wait("it is selected", |test, _| test.screen.state.at == at(2, 29));
     let mut test = BrowserTest::at(Fake::default(), BrowseStart::Key("shard_0001.tar/010021".into()));
@@ -165,7 +165,7 @@ fn a_sample_is_begun_with_by_its_key() {
 }
 
 #[test]
-fn the_same_part_is_shown_in_the_next_sample() {
+fn selected_part_is_kept_in_the_next_sample() {
     let mut test = BrowserTest::new(Fake::default());
     test.settle();
     test.act(Action::NextPart);
@@ -177,7 +177,7 @@ fn the_same_part_is_shown_in_the_next_sample() {
 }
 
 #[test]
-fn esc_goes_back_one_step_at_a_time() {
+fn esc_leaves_zoom_view_and_browser_in_order() {
     let mut test = BrowserTest::new(Fake::default());
     test.settle();
     test.acts(&[Action::LoaderView, Action::Zoom]);
@@ -191,7 +191,7 @@ fn esc_goes_back_one_step_at_a_time() {
 }
 
 #[test]
-fn what_is_copied_holds_no_control_characters() {
+fn copied_key_has_no_control_characters() {
     let fake = Fake { key: |number| format!("a\u{1b}]52;c;b\u{7}{number}"), ..Fake::default() };
     let mut test = BrowserTest::new(fake);
     test.settle();

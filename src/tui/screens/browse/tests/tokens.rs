@@ -34,7 +34,7 @@ fn documents_of_a_token_folder_are_text_with_masks() {
 }
 
 #[test]
-fn windows_show_borders_of_documents_and_what_is_left_over() {
+fn token_windows_show_document_borders_and_leftover_tokens() {
     let mut test = open_test("nanosets/02_modern_noshuffle/expected", Some(TOKENIZER), Some(127));
     test.settle();
     compare("window", &mut test);
@@ -47,7 +47,7 @@ fn windows_show_borders_of_documents_and_what_is_left_over() {
 }
 
 #[test]
-fn without_a_tokenizer_ids_are_shown_and_it_is_said_why() {
+fn without_tokenizer_ids_are_shown_with_reason() {
     let mut test = open_test("modalities/pack_bpe/expected/data.pbin", None, None);
     compare("without_tokenizer", &mut test);
     test.act(Action::Tokenizer);
@@ -58,7 +58,7 @@ fn without_a_tokenizer_ids_are_shown_and_it_is_said_why() {
 }
 
 #[test]
-fn samples_of_forager_are_windows_already() {
+fn forager_samples_are_shown_as_windows() {
     let mut test = open_test("forager/aux_loss_mask/expected", Some(TOKENIZER), None);
     compare("sample", &mut test);
     assert!(test.screen.disabled_reason(Action::LoaderView).unwrap().contains("windows already"));

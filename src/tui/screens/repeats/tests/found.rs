@@ -28,7 +28,7 @@ fn found(length: u64) -> RangesPage<FoundRepeats> {
 }
 
 #[test]
-fn ranges_are_drawn_on_the_text_and_lead_to_the_copy_that_stays() {
+fn ranges_are_highlighted_and_link_to_the_kept_copy() {
     let mut page = found(40);
     compare("repeats_documents", &mut page);
     assert_eq!(act(&mut page, Action::FindNext), Ok(()));
@@ -49,7 +49,7 @@ fn ranges_are_drawn_on_the_text_and_lead_to_the_copy_that_stays() {
 }
 
 #[test]
-fn after_a_jump_the_next_range_is_the_one_that_led_there() {
+fn next_range_after_a_jump_is_the_origin_of_the_jump() {
     let mut page = found(40);
     act(&mut page, Action::FindNext).unwrap();
     act(&mut page, Action::KeptCopy).unwrap();
@@ -58,7 +58,7 @@ fn after_a_jump_the_next_range_is_the_one_that_led_there() {
 }
 
 #[test]
-fn passages_and_files_are_lists_of_their_own() {
+fn passages_and_files_are_separate_lists() {
     let mut page = found(40);
     act(&mut page, Action::Passages).unwrap();
     assert_eq!(page.listed, ListKind::Passages);
@@ -76,7 +76,7 @@ fn passages_and_files_are_lists_of_their_own() {
 }
 
 #[test]
-fn waiting_failing_and_finding_nothing_are_reported() {
+fn waiting_failed_and_empty_searches_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let mut page = asked(folder.path(), 40);
     assert_eq!(page.handle_action(Action::FindNext), Err("no range is known"));
@@ -102,7 +102,7 @@ fn any_key_in_any_state_at_any_size_is_survived() {
 }
 
 #[test]
-fn of_a_long_title_the_name_is_cut_first() {
+fn file_name_in_long_title_is_cut_first() {
     let folder = tempfile::tempdir().unwrap();
     write_files(folder.path());
     let long = "a-folder-of-files-with-long-names.jsonl";
@@ -117,7 +117,7 @@ fn of_a_long_title_the_name_is_cut_first() {
 }
 
 #[test]
-fn another_length_stays_at_the_document() {
+fn change_of_length_keeps_the_selected_document() {
     let folder = tempfile::tempdir().unwrap();
     write_files(folder.path());
     let mut page = asked(folder.path(), 50);
@@ -135,7 +135,7 @@ fn another_length_stays_at_the_document() {
 }
 
 #[test]
-fn a_file_is_examined_alone_and_with_its_folder() {
+fn file_is_searched_separately_or_with_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     write_files(folder.path());
     let mut screen = open(RepeatsTarget::File(folder.path().join("b.jsonl"), 0), &plan(40), env(folder.path()));

@@ -28,7 +28,7 @@ fn opened(folder: &Path) -> RangesPage<RunRanges> {
 }
 
 #[test]
-fn what_was_removed_is_drawn_on_the_text_and_leads_to_the_first_copy() {
+fn removed_ranges_are_highlighted_and_link_to_the_first_copy() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), |_| ());
     let mut page = opened(folder.path());
@@ -51,7 +51,7 @@ fn what_was_removed_is_drawn_on_the_text_and_leads_to_the_first_copy() {
 }
 
 #[test]
-fn passages_and_files_come_out_of_the_run() {
+fn passages_and_files_of_a_run_are_listed() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), |plan| plan.mode = Mode::Annotate);
     let mut page = opened(folder.path());
@@ -69,7 +69,7 @@ fn passages_and_files_come_out_of_the_run() {
 }
 
 #[test]
-fn a_page_opened_from_a_folder_of_the_set_begins_there_and_searches_there_anew() {
+fn repeats_of_a_subfolder_start_and_search_in_that_folder() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(folder.path(), |_| write_files(&folder.path().join("data/c")));
     let mut screen = super::super::open_run(&output.join("c"), &env(folder.path())).unwrap();
@@ -83,7 +83,7 @@ fn a_page_opened_from_a_folder_of_the_set_begins_there_and_searches_there_anew()
 }
 
 #[test]
-fn a_source_that_has_changed_is_reported_in_the_place_of_its_text() {
+fn changed_source_file_is_reported_instead_of_its_text() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), |_| ());
     std::fs::write(folder.path().join("data/b.jsonl"), "{\"text\": \"something else\"}\n").unwrap();
@@ -96,7 +96,7 @@ fn a_source_that_has_changed_is_reported_in_the_place_of_its_text() {
 }
 
 #[test]
-fn without_waiting_for_the_text_keys_move_over_documents() {
+fn keys_move_between_documents_while_text_is_loading() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), |_| ());
     let mut page = opened(folder.path());
@@ -112,7 +112,7 @@ fn without_waiting_for_the_text_keys_move_over_documents() {
 }
 
 #[test]
-fn a_click_elsewhere_is_not_taken_away_by_a_copy_that_comes_late() {
+fn late_kept_copy_result_does_not_override_a_click() {
     use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), |_| ());
@@ -143,7 +143,7 @@ fn any_key_in_any_state_at_any_size_is_survived() {
 }
 
 #[test]
-fn the_screen_opens_what_is_next_to_an_output_and_goes_to_the_file_that_was_asked_for() {
+fn repeats_of_a_run_open_at_the_given_output_file() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(folder.path(), |_| ());
     let env = env(folder.path());

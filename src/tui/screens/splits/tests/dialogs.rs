@@ -23,7 +23,7 @@ fn rows(len: usize) -> Rows {
 }
 
 #[test]
-fn a_pattern_shows_what_it_matches_while_it_is_typed() {
+fn pattern_dialog_lists_matching_shards() {
     let field = TextField::new("shard_001[4-7]");
     let found: Outcome<MatchedShards> = MatchedShards::of(&editor(), field.value());
     let mut rows = rows(found.as_ref().unwrap().shards.len());
@@ -36,7 +36,7 @@ fn a_pattern_shows_what_it_matches_while_it_is_typed() {
 }
 
 #[test]
-fn a_pattern_that_matches_nothing_says_what_was_meant() {
+fn unmatched_or_empty_shard_pattern_shows_a_hint() {
     let field = TextField::new("*.tar");
     let found: Outcome<MatchedShards> = MatchedShards::of(&editor(), field.value());
     assert!(found.is_err());
@@ -50,7 +50,7 @@ fn a_pattern_that_matches_nothing_says_what_was_meant() {
 }
 
 #[test]
-fn a_balance_shows_the_result_before_it_is_made() {
+fn balance_dialog_previews_moves() {
     let editor = editor();
     let field = TextField::new("6,2,2");
     let found = parse_ratios(&editor, field.value()).map(|ratios| balanced(&editor, &ratios));
@@ -59,7 +59,7 @@ fn a_balance_shows_the_result_before_it_is_made() {
 }
 
 #[test]
-fn ratios_that_cannot_be_are_refused_in_the_dialog() {
+fn invalid_ratios_are_refused_in_the_balance_dialog() {
     let editor = editor();
     let field = TextField::new("6,2");
     let found = parse_ratios(&editor, field.value()).map(|ratios| balanced(&editor, &ratios));
@@ -69,7 +69,7 @@ fn ratios_that_cannot_be_are_refused_in_the_dialog() {
 }
 
 #[test]
-fn what_is_typed_to_be_excluded_is_looked_up() {
+fn exclude_dialog_previews_the_typed_item() {
     let cancel = gristmill_core::Cancel::default();
     for (name, item) in [("shard", "shard_0002.tar"), ("nothing", "shard_0099.tar/1"), ("known", "shard_0005.tar")] {
         let (item, note) = (TextField::new(item), TextField::new("because"));
@@ -92,7 +92,7 @@ fn changes() -> ChangeList {
 }
 
 #[test]
-fn the_review_is_a_diff_of_the_file() {
+fn split_review_shows_the_difference() {
     let changes = changes();
     let mut list = ListState::new(changes.lines.len());
     compare("review", ALL_SIZES, &mut |frame, area, ui| {
@@ -116,7 +116,7 @@ fn the_review_is_a_diff_of_the_file() {
 }
 
 #[test]
-fn what_was_written_is_reported() {
+fn written_splits_are_summarized() {
     let path = "/data/coco/.nv-meta/split.yaml".into();
     let written = SplitFile { path, size: 4_321, edits: 3, nothing_to_do: false, bytes: Vec::new() };
     let changes = changes();
@@ -153,7 +153,7 @@ fn report() -> LeakReport {
 }
 
 #[test]
-fn leaks_are_listed_and_those_that_were_ended_are_ticked() {
+fn leak_list_marks_resolved_leaks() {
     let report = report();
     let homes = ShardSplits::of(&editor());
     // One of the leaked samples is already excluded in the file.
@@ -166,7 +166,7 @@ fn leaks_are_listed_and_those_that_were_ended_are_ticked() {
 }
 
 #[test]
-fn a_leak_is_ended_by_a_move_and_back_again_by_undo() {
+fn moving_a_shard_resolves_its_leak_and_undo_restores_it() {
     let leak = report().found.leaks.remove(1);
     let mut editor = with(editor(), vec![moved(&["shard_0007.tar"], "val")]);
     assert!(!ShardSplits::of(&editor).is_open(&leak), "both are in one split");
@@ -178,7 +178,7 @@ fn a_leak_is_ended_by_a_move_and_back_again_by_undo() {
 }
 
 #[test]
-fn no_leak_and_a_check_that_runs_are_reported() {
+fn clean_and_running_leak_checks_are_drawn() {
     let report = LeakReport { found: Leaks::default(), content: false, ..report() };
     compare("leaks_none", ALL_SIZES, &mut |frame, area, ui| {
         draw_leaks(&report, &ShardSplits::default(), &mut ListState::default(), frame, area, ui);
@@ -199,7 +199,7 @@ fn no_leak_and_a_check_that_runs_are_reported() {
 }
 
 #[test]
-fn a_choice_says_why_an_offer_cannot_be_taken() {
+fn disabled_choice_shows_reason_and_keeps_popup_open() {
     let offers = vec![
         ChoiceOption::new("train", "16 shards, 80.1 %").disabled_if(Some("it is there".into())),
         ChoiceOption::new("val", "2 shards, 9.9 %"),
@@ -216,7 +216,7 @@ fn a_choice_says_why_an_offer_cannot_be_taken() {
 }
 
 #[test]
-fn a_name_is_asked_for_in_a_field() {
+fn name_prompt_refuses_an_empty_name() {
     let mut prompt = Prompt::new("New split", "The name of the new split:", "", "holdout", |name| match name {
         "" => Err("a split needs a name".to_owned()),
         _ => Ok(Vec::new()),
@@ -227,7 +227,7 @@ fn a_name_is_asked_for_in_a_field() {
 }
 
 #[test]
-fn a_failure_of_a_text_names_line_and_column() {
+fn invalid_split_text_is_refused_with_its_line() {
     let text = "split_parts:\n  train: [a.tar\nexclude: []\n".to_owned();
     let failure: Failure = with(editor(), Vec::new()).apply(Edit::ReplaceText { text }).unwrap_err();
     assert!(failure.subject.line.is_some(), "{failure:?}");

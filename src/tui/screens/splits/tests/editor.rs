@@ -20,13 +20,13 @@ fn look(name: &str, sizes: &[(u16, u16, bool)], state: &mut SplitsState, editor:
 }
 
 #[test]
-fn splits_are_side_by_side_with_their_shares_and_excludes_below() {
+fn split_columns_show_shares_and_excludes() {
     let editor = editor();
     look("columns", ALL_SIZES, &mut state_of(&editor), &editor);
 }
 
 #[test]
-fn what_was_changed_is_marked_and_so_is_what_a_range_takes() {
+fn changed_and_marked_shards_are_highlighted() {
     let editor = with(
         editor(),
         vec![
@@ -44,7 +44,7 @@ fn what_was_changed_is_marked_and_so_is_what_a_range_takes() {
 }
 
 #[test]
-fn the_excludes_take_more_room_when_they_have_the_keys() {
+fn focused_exclude_list_is_enlarged() {
     let editor = editor();
     let mut state = state_of(&editor);
     state.handle_action(Action::NextPane);
@@ -70,7 +70,7 @@ fn many_splits_scroll_sideways() {
 }
 
 #[test]
-fn a_split_that_ends_up_empty_is_shown_at_once() {
+fn emptied_split_is_highlighted() {
     let editor = with(editor(), vec![moved(&["shard_0016.tar", "shard_0017.tar"], "train")]);
     let mut state = state_of(&editor);
     state.handle_action(Action::Right);
@@ -78,7 +78,7 @@ fn a_split_that_ends_up_empty_is_shown_at_once() {
 }
 
 #[test]
-fn hostile_names_do_no_harm() {
+fn hostile_split_names_are_escaped() {
     let text = "split_parts:\n  \"tr\\e[31min\":\n  - \"sh\\u202eard_0000.tar\"\n  - shard_0001.tar\nexclude:\n- \"a\\e]0;x\\a/1\"\n";
     let editor = editor_of(text, 2);
     let mut state = state_of(&editor);
@@ -86,7 +86,7 @@ fn hostile_names_do_no_harm() {
 }
 
 #[test]
-fn before_it_is_read_and_where_it_cannot_be_the_screen_states_it() {
+fn split_editor_draws_loading_and_failure() {
     compare("reading", &[(80, 22, false)], &mut |frame, area, ui| view::draw_nothing(None, frame, area, ui));
     let failure = Failure::data("opening the splits", "the data set is not prepared")
         .on(Subject::path("/data/raw"))
@@ -96,7 +96,7 @@ fn before_it_is_read_and_where_it_cannot_be_the_screen_states_it() {
 }
 
 #[test]
-fn no_size_breaks_the_editor() {
+fn split_editor_draws_at_any_size() {
     let editor = editor();
     for on_excludes in [false, true] {
         let mut state = state_of(&editor);
@@ -111,7 +111,7 @@ fn no_size_breaks_the_editor() {
 }
 
 #[test]
-fn the_selection_stays_in_its_column_when_others_come_and_go() {
+fn column_selection_survives_removal_of_another_split() {
     let mut editor = editor();
     let mut state = state_of(&editor);
     state.handle_action(Action::Right);
@@ -127,7 +127,7 @@ fn the_selection_stays_in_its_column_when_others_come_and_go() {
 }
 
 #[test]
-fn excluding_takes_out_what_is_in_and_takes_in_what_is_out() {
+fn exclude_key_toggles_shards_and_ranges() {
     let editor = editor();
     let mut state = state_of(&editor);
     let edit = state.exclude_shards(&editor, Some("why".into())).unwrap();
@@ -148,7 +148,7 @@ fn excluding_takes_out_what_is_in_and_takes_in_what_is_out() {
 }
 
 #[test]
-fn a_shard_that_a_range_excludes_is_taken_out_of_the_range() {
+fn including_a_shard_removes_it_from_an_exclude_range() {
     let text = TEXT.replace("  - shard_0005.tar\n", "  - shard_{0004..0006}.tar\n");
     let mut editor = editor_of(&text, 20);
     let mut state = state_of(&editor);
@@ -162,7 +162,7 @@ fn a_shard_that_a_range_excludes_is_taken_out_of_the_range() {
 }
 
 #[test]
-fn a_range_of_excludes_is_removed_from_its_end() {
+fn range_of_excludes_is_removed_in_one_step() {
     let mut editor = editor();
     let mut state = state_of(&editor);
     state.handle_action(Action::NextPane);
@@ -177,7 +177,7 @@ fn a_range_of_excludes_is_removed_from_its_end() {
 }
 
 #[test]
-fn a_draft_holds_all_that_is_pending() {
+fn split_draft_has_all_pending_edits() {
     let editor = with(editor(), vec![moved(&["shard_0000.tar"], "val")]);
     let draft: Draft = editor.draft().unwrap();
     assert_eq!(draft.edits.len(), editor.pending());

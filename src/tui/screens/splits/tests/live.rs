@@ -73,7 +73,7 @@ fn digit(c: char) -> Input {
 }
 
 #[test]
-fn changes_are_written_and_the_comments_survive() {
+fn written_splits_keep_comments_and_delete_the_draft() {
     let test = SplitsTest::new();
     let (session, mut effects) = test.open();
     assert!(effects.is_empty(), "nothing was left");
@@ -94,7 +94,7 @@ fn changes_are_written_and_the_comments_survive() {
 }
 
 #[test]
-fn a_draft_is_offered_when_it_is_opened_again() {
+fn draft_of_crashed_session_is_offered() {
     let test = SplitsTest::new();
     let (session, _) = test.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
@@ -113,7 +113,7 @@ fn a_draft_is_offered_when_it_is_opened_again() {
 }
 
 #[test]
-fn changes_that_cannot_be_kept_are_said_to_be_lost() {
+fn failed_draft_is_reported_as_lost_changes() {
     let test = SplitsTest::new();
     // A folder cannot be created at the path of a file.
     write_file(&RealFs, &test.folder.path().join("state"), b"", 0o600).unwrap();
@@ -129,7 +129,7 @@ fn changes_that_cannot_be_kept_are_said_to_be_lost() {
 }
 
 #[test]
-fn a_draft_that_is_forgotten_is_gone() {
+fn discarded_draft_is_deleted() {
     let test = SplitsTest::new();
     let (session, _) = test.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
@@ -147,7 +147,7 @@ fn a_draft_that_is_forgotten_is_gone() {
 }
 
 #[test]
-fn a_file_that_another_process_changed_is_asked_about() {
+fn conflicting_write_of_another_process_needs_a_choice() {
     for choice in ['1', '2', '3'] {
         let test = SplitsTest::new();
         let (session, mut effects) = test.open();
@@ -180,7 +180,7 @@ fn a_file_that_another_process_changed_is_asked_about() {
 }
 
 #[test]
-fn what_cannot_be_opened_refuses_every_change() {
+fn unreadable_split_file_disables_edits_until_reload() {
     let test = SplitsTest::new();
     test.put("split_parts: [\n");
     let (session, _) = test.open();
@@ -196,7 +196,7 @@ fn what_cannot_be_opened_refuses_every_change() {
 }
 
 #[test]
-fn a_reload_makes_the_changes_again_on_what_is_there_now() {
+fn reload_reapplies_pending_changes_to_the_new_file() {
     let test = SplitsTest::new();
     let (session, _) = test.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
@@ -212,7 +212,7 @@ fn a_reload_makes_the_changes_again_on_what_is_there_now() {
 }
 
 #[test]
-fn leaving_with_changes_asks_and_every_key_does_what_it_says() {
+fn closing_with_pending_changes_needs_confirmation() {
     let test = SplitsTest::new();
     let (session, _) = test.open();
     let mut screen = screen::SplitsScreen::new(session.clone(), true);
@@ -246,7 +246,7 @@ fn leaving_with_changes_asks_and_every_key_does_what_it_says() {
 }
 
 #[test]
-fn a_text_that_cannot_be_taken_says_where_and_offers_two_ways() {
+fn rejected_split_text_shows_position_and_two_choices() {
     let test = SplitsTest::new();
     let (session, _) = test.open();
     let text = TEXT.replace("exclude:", "exclude: x: y");
@@ -276,7 +276,7 @@ fn wait_for(screen: &mut dyn Screen, words: &str) {
 }
 
 #[test]
-fn a_click_selects_a_row_of_a_dialog_and_a_double_click_does_what_enter_does() {
+fn click_selects_a_dialog_row_and_double_click_accepts() {
     let test = SplitsTest::new();
     let (session, _) = test.open();
     let mut pattern = pattern::dialog(session.clone());
@@ -300,7 +300,7 @@ fn a_click_selects_a_row_of_a_dialog_and_a_double_click_does_what_enter_does() {
 }
 
 #[test]
-fn nothing_is_written_before_it_was_shown() {
+fn splits_cannot_be_written_before_review_is_shown() {
     let test = SplitsTest::new();
     let (session, _) = test.open();
     session.apply(moved(&["shard_0016.tar"], "test"));

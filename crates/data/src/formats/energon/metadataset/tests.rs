@@ -75,7 +75,7 @@ const FULL: &str = "  train:
 ";
 
 #[test]
-fn everything_that_a_file_can_say_is_read() {
+fn every_feature_of_a_metadataset_file_is_read() {
     let read = of_2(FULL).unwrap();
     assert_eq!((read.version, read.splits.len(), read.remarks.len()), (2, 4, 0), "{:?}", read.remarks);
     let train = blend(&read);
@@ -121,7 +121,7 @@ fn without_marks(metadataset: &Metadataset) -> String {
 }
 
 #[test]
-fn what_is_written_reads_back_as_the_same() {
+fn rendered_metadataset_is_read_back_unchanged() {
     let first = of_2(FULL).unwrap();
     let text = render(&first);
     let again = read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
@@ -154,7 +154,7 @@ fn a_file_of_version_1_is_read_and_written_as_version_2() {
 }
 
 #[test]
-fn the_version_is_reported_as_the_loader_reports_it() {
+fn wrong_metadataset_version_is_refused_with_the_reason_of_the_loader() {
     let split = "splits:\n  train: {path: a}\n";
     let all = read(split).unwrap_err();
     assert!(all[0].message.contains("of version 2, but without '__class__'"), "{all:?}");
@@ -181,7 +181,7 @@ fn an_unknown_key_is_refused_at_its_place_with_the_nearest_known_one() {
 }
 
 #[test]
-fn a_split_is_exactly_one_of_four_things() {
+fn split_has_exactly_one_of_path_blend_blend_epochized_and_join() {
     assert_eq!(
         mistakes("  train: {split_part: x}\n"),
         ["1:10 a split needs one of 'path', 'blend', 'blend_epochized' and 'join'"]
@@ -204,7 +204,7 @@ fn blends_are_not_nested_into_each_other_in_one_file() {
 }
 
 #[test]
-fn weights_and_repetitions_belong_to_their_own_kind_of_blend() {
+fn blend_takes_only_weights_and_epochized_blend_only_repetitions() {
     let all = mistakes("  train:\n    blend:\n    - {path: a, repetitions: 2}\n");
     assert_eq!(all, ["3:17 'repetitions' does not belong here; members of this blend have 'weight'"]);
     let all = mistakes("  train:\n    blend_epochized:\n    - {path: a, weight: 2}\n");
@@ -318,7 +318,7 @@ fn an_aux_source_is_a_data_set_or_a_folder() {
 }
 
 #[test]
-fn what_is_no_yaml_or_a_bomb_is_refused_with_its_place() {
+fn invalid_yaml_and_alias_bomb_are_refused_with_their_place() {
     let alias = "a: &a [x, x]\nb: &b [*a, *a]\nsplits: *b\n";
     let all = read(alias).unwrap_err();
     assert!(all[0].message.contains("an alias"), "{all:?}");
@@ -336,7 +336,7 @@ fn what_is_no_yaml_or_a_bomb_is_refused_with_its_place() {
 }
 
 #[test]
-fn nothing_after_a_colon_is_refused_because_the_loader_stops_at_it() {
+fn key_without_value_is_refused_and_null_is_accepted() {
     let all = mistakes("  train:\n    path: a\n    split_part:\n");
     assert!(all[0].contains("'split_part:' has no value"), "{all:?}");
     assert!(mistakes("  train:\n    path: a\n    subflavors:\n      x:\n")[0].contains("there is no value here"));
@@ -344,7 +344,7 @@ fn nothing_after_a_colon_is_refused_because_the_loader_stops_at_it() {
 }
 
 #[test]
-fn splits_may_be_named_freely_but_slips_are_reported() {
+fn unknown_split_name_is_remarked_on_if_it_resembles_a_usual_one() {
     let reported = of_2("  trian: {path: a}\n").unwrap().remarks;
     assert_eq!(reported[0].hint.as_deref(), Some("is 'trian' meant to be 'train'?"));
     assert!(remarks("  train: {path: a}\n  extra: {path: b}\n").is_empty());
@@ -353,7 +353,7 @@ fn splits_may_be_named_freely_but_slips_are_reported() {
 }
 
 #[test]
-fn ten_thousand_members_and_as_many_mistakes_are_read() {
+fn ten_thousand_metadataset_members_are_read_and_their_mistakes_reported() {
     let members: String = (0..10_000).map(|n| format!("    - {{path: d/{n}, weight: {}}}\n", n + 1)).collect();
     let read = of_2(&format!("  train:\n    blend:\n{members}")).unwrap();
     assert_eq!(blend(&read).members.len(), 10_000);

@@ -61,7 +61,7 @@ pub(super) fn subflavors(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Ve
         MarkedValue::Scalar(Value::Null) => None,
         MarkedValue::Map(entries) => {
             for (_, _, value) in &entries {
-                refuse_nothing(value, found);
+                report_missing_values(value, found);
             }
             Some(entries.into_iter().map(|(key, _, value)| (key, value.into_node())).collect())
         }
@@ -74,7 +74,7 @@ pub(super) fn subflavors(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Ve
 }
 
 /// Reports constructs in free-form values at which the loader fails.
-fn refuse_nothing(value: &Marked, found: &mut Mistakes) {
+fn report_missing_values(value: &Marked, found: &mut Mistakes) {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         match &value.value {

@@ -159,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_shared_list_changes_as_a_plain_one_does(
+        fn shared_list_and_plain_list_agree_after_changes(
             length in 0usize..3000, cuts in prop::collection::vec((0usize..3000, 0usize..700, 0usize..700), 0..6)
         ) {
             let mut plain: Vec<usize> = (0..length).collect();

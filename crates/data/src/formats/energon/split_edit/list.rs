@@ -207,7 +207,7 @@ impl ListText {
     }
 
     /// Moves a dash that follows the colon on the same line to a separate line.
-    fn open_up(&mut self, eol: &str) {
+    fn move_dash_to_own_line(&mut self, eol: &str) {
         let Some(first) = self.items.get(0).filter(|_| !self.intro.ends_with('\n')) else { return };
         let head = format!("{}{}", " ".repeat(self.column()), first.head());
         let first = first.rebuilt(first.lead(), &head, first.scalar(), first.tail());
@@ -218,7 +218,7 @@ impl ListText {
     fn change_block(&mut self, changes: Vec<ListEdit<NewItem>>, around: ListStyle<'_>) {
         let layout = self.layout().unwrap_or_else(|| around.layout.clone());
         if changes.first().is_some_and(|first| first.at == 0) {
-            self.open_up(around.eol);
+            self.move_dash_to_own_line(around.eol);
         }
         let is_open = std::mem::take(&mut self.is_open)
             || self.items.iter().next_back().is_some_and(|item| !item.text.ends_with('\n'));

@@ -104,7 +104,7 @@ pub struct SplitDoc {
     tail: Arc<str>,
     next_id: u32,
     /// Whether a list is missing or null, which the loader refuses; the first edit writes `[]`.
-    had_nothing: bool,
+    has_missing_list: bool,
     in_flow: bool,
     eol: &'static str,
     unicode: bool,
@@ -191,7 +191,7 @@ impl SplitDoc {
 
     /// Whether a list is missing or null, which the loader refuses. The first edit writes `[]` there.
     pub fn has_nothing(&self) -> bool {
-        self.had_nothing
+        self.has_missing_list
     }
 
     /// Returns the lines of the key `exclude`, counted from 1, if it occurs more than once; see [`join_excludes`](Self::join_excludes).
@@ -288,10 +288,10 @@ impl SplitDoc {
     }
 
     fn fill_empty(&mut self) {
-        if !self.had_nothing {
+        if !self.has_missing_list {
             return;
         }
-        self.had_nothing = false;
+        self.has_missing_list = false;
         let splits = self.splits.entries.iter_mut().map(|split| &mut split.list);
         splits.chain(&mut self.exclude).for_each(ListText::fill_empty);
         if self.splits.is_nothing {

@@ -25,13 +25,13 @@ enum Value {
 pub(super) fn parse(text: &str) -> Parsed<SplitDoc> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let body = text.get(start..).unwrap_or_default();
-    let (file, had_nothing) = read(body)?;
+    let (file, has_missing_list) = read(body)?;
     let root = values(text)?;
     let Value::Map { entries, range: root_range, in_flow } = root else { return Err(not_editable(text, 0)) };
     let reader = Reader { text, in_flow };
     let mut at = 0;
     let mut doc = SplitDoc::empty(text);
-    doc.had_nothing = had_nothing;
+    doc.has_missing_list = has_missing_list;
     doc.in_flow = in_flow;
     doc.exclude_lines.clone_from(&file.exclude_lines);
     let last_exclude = entries.iter().rposition(|(_, name, _)| name == "exclude");

@@ -24,7 +24,7 @@ fn styles() -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_the_loader_takes_for_a_list_of_documents_is_refused() {
+fn split_yaml_with_several_documents_is_refused() {
     let refused = fixtures("split_refused");
     assert_eq!(refused.len(), 3);
     for (name, text) in refused {
@@ -34,7 +34,7 @@ fn what_the_loader_takes_for_a_list_of_documents_is_refused() {
 }
 
 #[test]
-fn every_style_is_read_and_gives_its_own_bytes_back() {
+fn every_split_yaml_style_is_parsed_and_written_back_unchanged() {
     let styles = styles();
     assert!(styles.len() >= 60, "{}", styles.len());
     for (name, text) in styles {
@@ -162,7 +162,7 @@ fn rounds() -> u64 {
 }
 
 #[test]
-fn random_edits_of_every_style_mean_what_they_intend() {
+fn random_edits_of_every_split_yaml_style_have_the_intended_effect() {
     let only = std::env::var("GRISTMILL_SPLIT_STYLE").unwrap_or_default();
     for (name, text) in styles().into_iter().filter(|(name, _)| name.contains(&only)) {
         for seed in 0..rounds() {
@@ -325,7 +325,7 @@ fn an_exclude_added_or_removed_leaves_all_other_lines_as_they_are() {
 }
 
 #[test]
-fn line_ends_stay_what_they_are() {
+fn edits_keep_crlf_line_ends() {
     for (name, text) in styles().into_iter().filter(|(name, _)| name.contains("crlf")) {
         let mut doc = SplitDoc::parse(&text).unwrap();
         let new = NewItem { value: "s_5.tar/new".into(), note: Some("why".into()) };
@@ -347,7 +347,7 @@ fn exclude_edit(text: &str, change: ListEdit<NewItem>) -> String {
 }
 
 #[test]
-fn a_heading_goes_with_the_last_item_of_its_group() {
+fn group_heading_is_removed_with_the_last_item_of_its_group() {
     let text = "split_parts: {}\nexclude:\n# group\n- a\n- b\n# single\n- c\n\n# apart\n\n- d\n";
     let gone = |at, removed| exclude_edit(text, ListEdit { at, removed, inserted: Vec::new() });
     assert_eq!(gone(0, 1), text.replace("- a\n", ""));

@@ -20,7 +20,7 @@ fn a_file_without_documents_is_opened() {
 }
 
 #[test]
-fn bytes_outside_are_not_read() {
+fn out_of_bounds_spans_of_packed_file_are_not_read() {
     let packed =
         open(b"\x04\0\0\0\0\0\0\0\x02\0\0\0\x01\x00\x02\x00\x80\x04]\x94(K\x02K\x02\x86K\x03K\x09\x86e.").unwrap();
     let index = packed.load_index(&Cancel::default()).unwrap();
@@ -39,7 +39,7 @@ fn bytes_outside_are_not_read() {
 }
 
 #[test]
-fn an_unfinished_file_is_called_that() {
+fn unfinished_packed_file_is_refused_with_the_reason() {
     assert!(open(&[0; 12]).unwrap_err().why.contains("did not end"));
     assert!(open(b"\x00").unwrap_err().why.contains("too short"));
     assert!(open(b"\xff\0\0\0\0\0\0\0\x02\0\0\0ab").unwrap_err().why.contains("255 bytes"));

@@ -27,7 +27,7 @@ fn record(text: &str) -> String {
 }
 
 #[test]
-fn a_text_of_megabytes_comes_in_pages_that_lose_nothing() {
+fn long_text_is_shown_in_pages_without_loss() {
     let lines: String = (0..100_000).map(|n| format!("line {n} \u{1f600} of \"many\"\n")).collect();
     let lines = lines.trim_end();
     for content in [record(lines), record(lines).replace('\u{1f600}', "\\ud83d\\ude00")] {
@@ -49,7 +49,7 @@ fn text_without_a_break_is_cut_between_characters() {
 }
 
 #[test]
-fn the_page_before_ends_where_this_one_begins() {
+fn previous_page_ends_where_the_current_page_begins() {
     let words: String = (0..60_000).map(|n| format!("word{n} ")).collect();
     let unbroken: String = (0..40_000).map(|n| format!("\\u4e{:02x}", n % 256)).collect();
     for content in [record(&words), record(&words.replace(' ', "\n")), format!("{{\"text\":\"{unbroken}\"}}")] {
@@ -65,7 +65,7 @@ fn the_page_before_ends_where_this_one_begins() {
 }
 
 #[test]
-fn words_are_found_on_other_pages_and_around_the_end() {
+fn search_finds_words_on_other_pages_and_wraps_around() {
     let mut lines: Vec<String> = (0..60_000).map(|n| format!("line {n}")).collect();
     lines[3] = "the Needle".into();
     lines[50_000] = "a NEEDLE".into();
@@ -86,7 +86,7 @@ fn words_are_found_on_other_pages_and_around_the_end() {
 }
 
 #[test]
-fn a_text_that_ends_beyond_what_is_read_of_a_record_goes_on() {
+fn text_longer_than_the_read_part_of_a_record_has_further_pages() {
     let text = "many words ".repeat((17 << 20) / 11);
     let content = record(&text);
     let (reading, page) = shown("json", content.as_bytes(), &ReadFrom::Before(content.len() as u64 - 200));
@@ -116,7 +116,7 @@ fn chats_are_read_role_by_role() {
 }
 
 #[test]
-fn the_tree_of_a_chat_has_roles_in_the_place_of_numbers() {
+fn chat_tree_shows_roles_instead_of_list_indices() {
     let preview = crate::preview::part("json", &CHAT.as_bytes().to_vec(), &Cancel::default());
     let Drawable::Tree(lines) = &preview.body else { panic!() };
     let roles: Vec<&str> = lines.iter().map(|line| line.title.as_str()).filter(|title| !title.is_empty()).collect();
@@ -130,7 +130,7 @@ fn the_tree_of_a_chat_has_roles_in_the_place_of_numbers() {
 }
 
 #[test]
-fn several_texts_get_their_keys_as_headings_and_a_line_is_gone_to() {
+fn several_texts_have_their_keys_as_headings_and_a_line_is_jumped_to() {
     let content = r#"{"instruction": "Add.", "input": "1 1", "output": "2", "source": "web"}"#;
     let (reading, _) = shown("json", content.as_bytes(), &ReadFrom::Line(2));
     assert_eq!(reading.text, "instruction\nAdd.\n\ninput\n1 1\n\noutput\n2");
@@ -140,7 +140,7 @@ fn several_texts_get_their_keys_as_headings_and_a_line_is_gone_to() {
 }
 
 #[test]
-fn what_is_no_text_is_shown_as_ever_and_controls_are_visible() {
+fn content_without_text_is_shown_as_bytes_and_control_characters_are_visible() {
     let preview = read("bin", &vec![0, 1, 2, 255], &ReadFrom::Page(0), &Cancel::default());
     assert!(matches!(preview.body, Drawable::Hex(_)));
     let (reading, _) = shown("json", br#"{"text": "\u001b[31mred\u202e\r\n\tx\ud800 \q"}"#, &ReadFrom::Page(0));
@@ -153,7 +153,7 @@ fn what_is_no_text_is_shown_as_ever_and_controls_are_visible() {
 }
 
 #[test]
-fn lists_show_how_a_text_begins() {
+fn lead_is_the_beginning_of_the_text_of_a_record() {
     assert_eq!(lead("json", CHAT.as_bytes()), "What is this?");
     let asked = r#"{"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "What\n is it?"}]}"#;
     assert_eq!(lead("json", asked.as_bytes()), "What is it?");

@@ -76,7 +76,7 @@ fn texts(rows: Vec<DecodedRow>) -> Vec<Option<String>> {
 }
 
 #[test]
-fn every_layout_has_the_same_texts() {
+fn every_arrow_layout_gives_the_same_texts() {
     let all = [
         "string",
         "large",
@@ -118,7 +118,7 @@ fn every_layout_has_the_same_texts() {
 }
 
 #[test]
-fn rows_are_the_json_that_parquet_rows_are() {
+fn arrow_rows_have_the_json_of_parquet_rows() {
     let fields = DocumentFields { text: TextField::Jq(".string | ascii_downcase".into()), others: OtherFields::All };
     let (rows, _) = read(&golden("types.arrow"), &fields, 0, 100).unwrap();
     let parse = |line: &str| serde_json::from_str::<Value>(line).unwrap();
@@ -210,7 +210,7 @@ fn columns_without_text_are_described() {
 }
 
 #[test]
-fn a_text_that_is_not_utf8_costs_its_row_alone() {
+fn only_the_row_with_invalid_utf8_is_refused() {
     let mut bytes = bytes_of("plain.arrow");
     let text = expected()[26].clone().unwrap();
     let hits: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(text.as_bytes())).collect();
@@ -273,7 +273,7 @@ fn changed_bytes_end_in_a_failure_or_in_rows() {
 }
 
 #[test]
-fn blocks_are_small_where_rows_repeat_a_long_entry() {
+fn repeated_long_dictionary_entries_are_read_in_small_blocks() {
     use arrow_array::{DictionaryArray, Int32Array, StringArray};
     const ROWS: usize = 300;
     let entries = StringArray::from(vec!["a".repeat(8 << 20)]);

@@ -99,7 +99,7 @@ fn without_nulls(mut rows: Vec<Value>) -> Vec<Value> {
 }
 
 #[test]
-fn cells_are_those_of_pandas_from_every_row_on() {
+fn csv_cells_match_pandas_from_every_start_row() {
     for case in golden("pandas.jsonl") {
         let name = if case["separator"] == "," { "a.csv" } else { "a.tsv" };
         let bytes = case["text"].as_str().unwrap().as_bytes();
@@ -148,7 +148,7 @@ impl dyn DocumentSource {
 }
 
 #[test]
-fn lines_of_text_are_those_of_datasets_from_every_row_on() {
+fn text_lines_match_datasets_from_every_start_row() {
     for case in golden("text.jsonl") {
         let bytes = case["text"].as_str().unwrap().as_bytes();
         let expected: Vec<&str> = case["rows"].as_array().unwrap().iter().map(|row| row.as_str().unwrap()).collect();
@@ -170,7 +170,7 @@ fn lines_of_text_are_those_of_datasets_from_every_row_on() {
 }
 
 #[test]
-fn what_is_left_out_or_lost_is_named_by_its_row() {
+fn lost_rows_and_rows_without_text_are_reported_by_row() {
     let (_dir, file) = put("a.csv", b"text,n\na,x\nb\xff,2\nc,3,4\nd\nnull,5\n");
     let (rows, loss) = read(&file, "text");
     let some = |text: &str| Ok(Some(text.to_owned()));
@@ -198,7 +198,7 @@ fn what_is_left_out_or_lost_is_named_by_its_row() {
 }
 
 #[test]
-fn a_file_that_is_not_read_to_its_end_is_not_damaged() {
+fn partly_read_csv_file_is_not_reported_as_damaged() {
     let rows: String = (0..40_000).map(|n| format!("\"some, \"\"words\"\"\nand {n}\",{n}\n")).collect();
     let (_dir, file) = put("a.csv", format!("text,n\n{rows}").as_bytes());
     assert_eq!(file.source.first_documents(&file, 32, &Cancel::default()).unwrap().damage, None);
@@ -212,7 +212,7 @@ fn a_file_that_is_not_read_to_its_end_is_not_damaged() {
 }
 
 #[test]
-fn a_row_that_is_too_long_is_left_out_alone() {
+fn only_the_row_that_is_too_long_is_left_out() {
     let long = "x".repeat(super::super::MAX_LINE_BYTES);
     let (_dir, file) = put("a.csv", format!("text,n\na,1\n\"{long}\n\",2\nb,3\n").as_bytes());
     let (rows, loss) = read(&file, "text");
@@ -226,7 +226,7 @@ fn a_row_that_is_too_long_is_left_out_alone() {
 }
 
 #[test]
-fn columns_that_are_not_text_to_pandas_are_refused() {
+fn columns_that_pandas_reads_as_other_types_are_refused() {
     let header = "text,int,float,bool,nulls,mixed,late\n";
     let row = "a,1,-1.5e3,True,,1,\n,,inf,FALSE,null,true,\n";
     let (_dir, file) = put("a.csv", format!("{header}{row}b, 2 ,.5,,NA,,now\n").as_bytes());
@@ -248,7 +248,7 @@ fn columns_that_are_not_text_to_pandas_are_refused() {
 }
 
 #[test]
-fn files_without_rows_or_with_other_contents_are_described() {
+fn empty_csv_files_and_other_contents_are_described() {
     let layout = |name: &str, bytes: &[u8]| {
         let (_dir, file) = put(name, bytes);
         file.source.layout(&file, &key("text"), &Cancel::default()).unwrap()
@@ -270,7 +270,7 @@ fn files_without_rows_or_with_other_contents_are_described() {
 }
 
 #[test]
-fn files_that_are_left_out_have_no_rows() {
+fn csv_files_that_are_left_out_give_no_rows() {
     let key = |key: &str| DocumentFields { text: TextField::Key(key.into()), others: OtherFields::None };
     let rows = |name: &str, bytes: &[u8], fields: &DocumentFields| {
         let (_dir, file) = put(name, bytes);
@@ -294,7 +294,7 @@ fn files_that_are_left_out_have_no_rows() {
 }
 
 #[test]
-fn a_program_reads_columns_as_keys_of_an_object() {
+fn jq_program_reads_columns_as_object_keys() {
     let (_dir, file) = put("a.csv", b"a.b,text\nhello,1\n");
     let fields = DocumentFields { text: TextField::Jq(".a.b".into()), others: OtherFields::None };
     assert_eq!(RowFields::of(wanted_of(&fields), &Columns::of_text()), Some(RowFields::all(&Columns::of_text())));
@@ -303,7 +303,7 @@ fn a_program_reads_columns_as_keys_of_an_object() {
 }
 
 #[test]
-fn headers_and_rows_of_very_many_cells_need_little_memory() {
+fn csv_headers_and_rows_of_very_many_cells_need_little_memory() {
     let names = |bytes: &[u8]| {
         let (_dir, file) = put("a.csv", bytes);
         header_names(&CSV, &file)
@@ -317,7 +317,7 @@ fn headers_and_rows_of_very_many_cells_need_little_memory() {
 }
 
 #[test]
-fn a_table_has_the_same_rows_at_every_place() {
+fn table_rows_do_not_depend_on_the_requested_range() {
     let rows: Vec<String> = (0..4_000).map(|n| format!("\"{n}\n{}\",{n}\n", "words ".repeat(n % 200))).collect();
     let text = format!("text,n\n{}", rows.concat());
     for (name, bytes) in [("a.csv", text.as_bytes().to_vec()), ("a.csv.gz", gzip(text.as_bytes()))] {
@@ -364,7 +364,7 @@ fn a_table_has_the_same_rows_at_every_place() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_rows_and_pieces_do_not_matter(bytes in proptest::collection::vec(
+    fn csv_rows_of_any_bytes_do_not_depend_on_block_borders(bytes in proptest::collection::vec(
         prop_oneof![Just(b'"'), Just(b','), Just(b'\n'), Just(b'\r'), Just(b' '), Just(b'a'), any::<u8>()], 0..200),
         piece in 1_usize..9, delimiter in prop_oneof![Just(None), Just(Some(b',')), Just(Some(b'\t'))], has_header: bool) {
         let mut whole = bytes.clone();

@@ -223,7 +223,7 @@ impl HubSnapshot {
 fn choose(folder: &Path, found: Splits, selection: Selection<'_>, listing: &mut Listing) -> Outcome<Vec<NamedFiles>> {
     let chosen = chosen_names(&found, selection)?;
     for split in found.splits.iter().filter(|split| chosen.contains(&split.name)) {
-        add_once(&mut listing.problems, problems_of(folder, &found, split, selection.is_compat));
+        add_distinct(&mut listing.problems, problems_of(folder, &found, split, selection.is_compat));
     }
     if let Some(first) = found.outside.first() {
         let outside = count_verb(found.outside.len() as u64, "file of data", "is", "are");
@@ -240,7 +240,7 @@ fn choose(folder: &Path, found: Splits, selection: Selection<'_>, listing: &mut 
 }
 
 /// Adds problems, each leak of a file only once although every split with that file reports it.
-fn add_once(problems: &mut Vec<Problem>, more: Vec<Problem>) {
+fn add_distinct(problems: &mut Vec<Problem>, more: Vec<Problem>) {
     let known = |problems: &[Problem], new: &Problem| {
         let is_known = |old: &Problem| old.kind == ProblemKind::Leak && old.subject == new.subject;
         new.kind == ProblemKind::Leak && problems.iter().any(is_known)
@@ -393,7 +393,7 @@ pub fn summarize_splits(folder: &Path, cancel: &Cancel) -> Outcome<Option<SplitS
     };
     problems.extend(other_subsets(folder, Some(&found.subset), cancel)?);
     for split in &found.splits {
-        add_once(&mut problems, problems_of(folder, &found, split, false));
+        add_distinct(&mut problems, problems_of(folder, &found, split, false));
     }
     let splits = found.splits.iter().map(|split| (split.name.clone(), split.files.len() as u64)).collect::<Vec<_>>();
     let summary = SplitSummary { splits, outside: found.outside.len() as u64, problems };

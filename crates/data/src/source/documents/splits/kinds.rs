@@ -39,7 +39,7 @@ const ENDINGS: &[(FileKind, &[&str])] = &[
 ];
 
 /// Endings that win if several are equally frequent, the strongest last.
-const FAVORITES: [&str; 7] = ["csv", "json", "jsonl", "arrow", "vortex", "lance", "parquet"];
+const PREFERRED_ENDINGS: [&str; 7] = ["csv", "json", "jsonl", "arrow", "vortex", "lance", "parquet"];
 
 impl FileKind {
     fn of(ending: &str) -> Option<Self> {
@@ -87,7 +87,7 @@ pub(super) fn kind_of_files<'p>(paths: impl Iterator<Item = &'p str>) -> Option<
         *counts.entry(ending.to_lowercase()).or_default() += 1;
     }
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
-    let rank = |ending: &str| FAVORITES.iter().position(|favorite| *favorite == ending);
+    let rank = |ending: &str| PREFERRED_ENDINGS.iter().position(|favorite| *favorite == ending);
     counts.sort_by_cached_key(|(ending, count)| Reverse((*count, rank(ending), ending.clone())));
     counts.iter().find_map(|(ending, _)| FileKind::of(ending))
 }

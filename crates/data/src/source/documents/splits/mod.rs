@@ -102,7 +102,7 @@ pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome
             check_limit(wide.count(), MAX_PATTERNS, "patterns with wildcards")?;
             (parsed, true)
         }
-        None => (names.usual_patterns()?, false),
+        None => (names.default_patterns()?, false),
     };
     let (mut found, mut matches) = (Vec::new(), 0);
     for (name, patterns) in patterns {

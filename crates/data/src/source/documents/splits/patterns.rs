@@ -194,7 +194,7 @@ impl<'a> Names<'a> {
     }
 
     /// Returns the splits of a folder without a card, each with its patterns. The first rule that finds a file decides for all splits.
-    pub(super) fn usual_patterns(&self) -> Outcome<Vec<(String, Vec<Pattern>)>> {
+    pub(super) fn default_patterns(&self) -> Outcome<Vec<(String, Vec<Pattern>)>> {
         let shards = self.names.iter().filter(|(_, path)| is_usual(path)).filter_map(|(_, path)| shard_name(path));
         let splits: BTreeSet<&str> = shards.filter_map(split_of_shard).collect();
         if !splits.is_empty() {

@@ -12,7 +12,7 @@ fn shape(found: &Splits) -> String {
 }
 
 #[test]
-fn the_first_rule_that_finds_a_file_decides_for_the_folder() {
+fn first_rule_that_matches_a_file_decides_the_splits_of_the_folder() {
     for (names, wanted, outside) in [
         (
             &["data/train-00000-of-00001.parquet", "data/extra.x-00000-of-00001-abc.parquet", "train/a.parquet"][..],
@@ -47,7 +47,7 @@ fn the_first_rule_that_finds_a_file_decides_for_the_folder() {
 }
 
 #[test]
-fn repeats_leaks_dropped_files_and_missing_numbers_are_found() {
+fn repeated_leaked_dropped_and_missing_files_of_splits_are_found() {
     let found = find(&["test-eval.parquet", "train.parquet"], None, None).unwrap();
     let test = &found.splits[1];
     assert_eq!(
@@ -83,7 +83,7 @@ const README: &str = "---\nlicense: mit\nconfigs:\n- config_name: first\n  data_
     - split: extra.part\n    path: \"second/x*\"\n- config_name: third\n  data_dir: second/\n---\n# Words\n";
 
 #[test]
-fn a_card_names_subsets_and_patterns() {
+fn dataset_card_defines_subsets_and_file_patterns() {
     let names = ["first/a.parquet", "second/x1.parquet", "second/b.parquet", "second/a.parquet", "second/x2.parquet"];
     let found = |subset| find(&names, Some(README), subset).map(|found| shape(&found));
     assert_eq!(
@@ -108,7 +108,7 @@ fn a_card_names_subsets_and_patterns() {
 }
 
 #[test]
-fn cards_that_cannot_be_used_are_refused_with_their_line() {
+fn invalid_dataset_card_is_refused_with_the_reason() {
     for (yaml, why) in [
         ("configs: [", "README.md"),
         ("configs:\n- data_files: ../x.csv", "leads out"),

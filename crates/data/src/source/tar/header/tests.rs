@@ -43,7 +43,7 @@ fn a_signed_checksum_is_accepted_and_a_wrong_one_is_not() {
 }
 
 #[test]
-fn old_style_folders_are_recognized_by_their_slash() {
+fn old_style_folder_entries_are_recognized_by_trailing_slash() {
     let mut block = [0u8; BLOCK];
     block[..4].copy_from_slice(b"a.b/");
     let sum = unsigned_sum(&block);

@@ -60,7 +60,7 @@ fn add_link(builder: &mut Builder<Vec<u8>>, kind: EntryType, name: &str, target:
 }
 
 #[test]
-fn every_name_gets_the_prefix_and_all_else_stays() {
+fn every_entry_name_gets_the_prefix_and_contents_are_unchanged() {
     let long = |length: usize| format!("d/{}.txt", "n".repeat(length));
     let deep = format!("{}/{}.txt", "d".repeat(80), "n".repeat(80));
     let mut builder = Builder::new(Vec::new());
@@ -115,7 +115,7 @@ fn every_name_gets_the_prefix_and_all_else_stays() {
 }
 
 #[test]
-fn names_that_fit_into_the_header_change_nothing_but_headers() {
+fn prefix_that_fits_changes_only_header_blocks() {
     let mut builder = Builder::new(Vec::new());
     add(&mut builder, tar::Header::new_ustar(), "a.txt", b"one");
     add(&mut builder, tar::Header::new_ustar(), "b.txt", &[1; 600]);
@@ -130,7 +130,7 @@ fn names_that_fit_into_the_header_change_nothing_but_headers() {
 }
 
 #[test]
-fn a_damaged_or_compressed_shard_is_refused_and_leaves_nothing() {
+fn prefixing_a_damaged_or_compressed_shard_is_refused_without_output() {
     let mut builder = Builder::new(Vec::new());
     for number in 0..4 {
         add(&mut builder, tar::Header::new_ustar(), &format!("{number}.txt"), &[1; 600]);
@@ -161,7 +161,7 @@ fn a_damaged_or_compressed_shard_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn a_shard_that_is_not_what_was_listed_is_refused() {
+fn prefixing_a_shard_that_changed_since_listing_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("s.tar");
     gristmill_storage::publish::write_file(&RealFs, &path, &[0; 1_024], 0o640).unwrap();

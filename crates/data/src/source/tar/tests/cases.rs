@@ -42,7 +42,7 @@ fn an_empty_file_and_an_archive_without_samples_are_problems() {
 }
 
 #[test]
-fn a_key_that_is_not_utf8_keeps_its_place_and_gets_no_row() {
+fn sample_with_non_utf8_key_keeps_its_index_and_has_no_row() {
     let found = scan_bytes(&archive(&[entry(b"a.txt", b"1"), entry(b"b\xff.txt", b"2"), entry(b"c.txt", b"3")]));
     assert_eq!(found.keys(), ["a", "(hidden)", "c"]);
     assert_eq!(found.samples[1], ScannedSample { key: None, offset: 1024, size: 1024, parts: vec![] });
@@ -66,7 +66,7 @@ fn a_part_name_that_is_not_utf8_hides_only_that_part() {
 }
 
 #[test]
-fn skipped_entries_and_repeated_parts_are_folded_by_kind() {
+fn skipped_entries_and_repeated_parts_are_reported_once_per_kind() {
     let parts = [
         entry(b"__meta__/x.txt", b""),
         entry(b"noext", b""),
@@ -93,7 +93,7 @@ fn skipped_entries_and_repeated_parts_are_folded_by_kind() {
 }
 
 #[test]
-fn a_pax_size_larger_than_the_file_costs_only_its_own_entry() {
+fn too_large_pax_size_loses_only_its_own_entry() {
     let parts = [
         entry(b"a.txt", b"1"),
         pax("18 size=999999999\n"),
@@ -109,7 +109,7 @@ fn a_pax_size_larger_than_the_file_costs_only_its_own_entry() {
 }
 
 #[test]
-fn absurd_sizes_are_problems_and_never_a_panic() {
+fn invalid_header_sizes_are_problems_without_panic() {
     for field in [
         [0xffu8; 12],
         [0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
@@ -163,7 +163,7 @@ fn a_cut_last_sample_is_not_counted() {
 }
 
 #[test]
-fn an_end_mark_that_is_cut_costs_no_sample() {
+fn cut_end_mark_loses_no_sample() {
     let whole = [entry(b"a.txt", b"1"), entry(b"b.txt", b"2")].concat();
     for zeros in [1, 100, 511] {
         let found = scan_bytes(&[whole.clone(), vec![0; zeros]].concat());
@@ -185,7 +185,7 @@ fn a_second_archive_after_the_end_is_a_problem_and_junk_is_a_note() {
 }
 
 #[test]
-fn the_first_samples_are_kept_as_sketches() {
+fn first_samples_of_a_shard_become_sketches() {
     let parts: Vec<_> = (0..20).map(|n| entry(format!("k{n}.txt").as_bytes(), b"x")).collect();
     let found = scan_bytes(&archive(&parts));
     assert_eq!(found.scan.sketches.len(), super::super::MAX_SKETCHES);
@@ -196,7 +196,7 @@ fn the_first_samples_are_kept_as_sketches() {
 }
 
 #[test]
-fn in_a_long_shard_samples_from_farther_on_are_kept_too() {
+fn long_shard_has_sketches_of_later_samples() {
     let parts: Vec<_> = (0..300).map(|n| entry(format!("k{n}.txt").as_bytes(), b"x")).collect();
     let found = scan_bytes(&archive(&parts));
     let kept: Vec<&str> = found.scan.sketches.iter().map(|sketch| sketch.key.as_str()).collect();
@@ -234,7 +234,7 @@ fn a_global_header_belongs_to_the_sample_after_it() {
 
 /// A non-ASCII name is stored in an extended header; without it the entry has a placeholder name.
 #[test]
-fn a_part_that_has_lost_its_name_does_not_tear_its_sample() {
+fn entries_without_their_extended_name_do_not_split_a_sample() {
     let named = |key: &str, part: &str| {
         let length = |n: usize| n + n.to_string().len();
         let rest = " path=".len() + key.len() + part.len() + 2;
@@ -267,7 +267,7 @@ fn a_part_that_has_lost_its_name_does_not_tear_its_sample() {
 }
 
 #[test]
-fn damage_before_the_first_sample_is_reported_of_the_whole_shard() {
+fn damage_before_the_first_sample_is_reported_for_the_whole_shard() {
     let parts = [block(b"dir/", b'5', 0), block(b"other/", b'5', 0), entry(b"a.txt", b"1"), entry(b"b.txt", b"2")];
     let mut bytes = archive(&parts);
     bytes[512 + 3] ^= 1;
@@ -285,7 +285,7 @@ fn damage_before_the_first_sample_is_reported_of_the_whole_shard() {
 }
 
 #[test]
-fn large_members_are_jumped_over_in_sparse_files() {
+fn large_sparse_members_are_skipped_without_reading() {
     let mut file = tempfile::Builder::new().suffix(".tar").tempfile().unwrap();
     let size = 3u64 << 30;
     file.write_all(&block(b"a.bin", b'0', size)).unwrap();
@@ -299,7 +299,7 @@ fn large_members_are_jumped_over_in_sparse_files() {
 }
 
 #[test]
-fn a_broken_compressed_stream_keeps_what_was_before_it() {
+fn broken_compressed_stream_gives_the_samples_before_the_damage() {
     let parts: Vec<_> = (0..200u32)
         .map(|n| {
             entry(
@@ -331,9 +331,9 @@ fn a_compression_bomb_ends_at_the_cap() {
 }
 
 /// A sink that modifies the file when the first sample arrives.
-struct Meddler<F: FnMut()>(F);
+struct ModifyingSink<F: FnMut()>(F);
 
-impl<F: FnMut()> ScanSink for Meddler<F> {
+impl<F: FnMut()> ScanSink for ModifyingSink<F> {
     fn part(&mut self, _: PartRow<'_>) -> Outcome<()> {
         Ok(())
     }
@@ -349,7 +349,7 @@ impl<F: FnMut()> ScanSink for Meddler<F> {
 fn scan_while(path: &Path, meddle: impl FnMut()) -> (Outcome<ShardScan>, Vec<Problem>) {
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
-    let result = scan_shard(&shard_at(path), &mut Meddler(meddle), &handles);
+    let result = scan_shard(&shard_at(path), &mut ModifyingSink(meddle), &handles);
     (result, log.to_vec())
 }
 
@@ -387,7 +387,7 @@ fn scan_while_missing(path: &Path) -> (Outcome<ShardScan>, Vec<Problem>) {
 }
 
 #[test]
-fn a_stop_is_obeyed_within_a_few_entries() {
+fn cancelled_scan_ends_within_a_few_entries() {
     let parts: Vec<_> = (0..3000).map(|n| entry(format!("k{n}.txt").as_bytes(), b"x")).collect();
     let mut file = tempfile::Builder::new().suffix(".tar").tempfile().unwrap();
     file.write_all(&archive(&parts)).unwrap();
@@ -396,7 +396,7 @@ fn a_stop_is_obeyed_within_a_few_entries() {
     let mut seen = 0;
     let result = scan_shard(
         &shard_at(file.path()),
-        &mut Meddler(|| {
+        &mut ModifyingSink(|| {
             seen += 1;
             cancel.cancel()
         }),

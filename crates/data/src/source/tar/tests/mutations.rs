@@ -65,7 +65,7 @@ fn is_there(found: &Scanned, sample: &ScannedSample) -> bool {
 }
 
 /// Checks that every sample in the result is unchanged or excluded.
-fn nothing_false_is_believed(found: &Scanned, whole: &[ScannedSample]) {
+fn check_no_false_samples(found: &Scanned, whole: &[ScannedSample]) {
     for sample in &found.samples {
         let same = whole.iter().any(|w| w.key == sample.key && w.offset == sample.offset && w.parts == sample.parts);
         let excluded = sample.key.as_ref().is_none_or(|key| found.scan.damaged_keys.contains(key));
@@ -75,7 +75,7 @@ fn nothing_false_is_believed(found: &Scanned, whole: &[ScannedSample]) {
 
 /// Checks that all samples are in the result and not excluded, except that `hit` may be missing or excluded and its neighbours may be
 /// excluded.
-fn others_are_there(found: &Scanned, whole: &[ScannedSample], hit: usize) {
+fn check_other_samples(found: &Scanned, whole: &[ScannedSample], hit: usize) {
     for (n, sample) in whole.iter().enumerate().filter(|&(n, _)| n != hit) {
         assert!(is_there(found, sample), "sample {n} is lost after damage to {hit}: {:?}", found.problems);
         let excluded = found.scan.damaged_keys.iter().any(|k| Some(k) == sample.key.as_ref());
@@ -84,7 +84,7 @@ fn others_are_there(found: &Scanned, whole: &[ScannedSample], hit: usize) {
 }
 
 #[test]
-fn a_flipped_bit_anywhere_costs_no_other_sample() {
+fn flipped_bit_at_any_offset_loses_no_other_sample() {
     let whole = whole();
     let last = whole.archive.len() - 1024;
     let mut bit = 0;
@@ -95,9 +95,9 @@ fn a_flipped_bit_anywhere_costs_no_other_sample() {
         let found = scan_bytes(&archive);
         let hit = whole.samples.iter().rposition(|s| s.offset <= at as u64).unwrap();
         let hidden = whole.payloads.iter().any(|p| p.contains(&(at as u64)));
-        others_are_there(&found, &whole.samples, hit);
+        check_other_samples(&found, &whole.samples, hit);
         if !hidden {
-            nothing_false_is_believed(&found, &whole.samples);
+            check_no_false_samples(&found, &whole.samples);
             if !is_there(&found, &whole.samples[hit]) {
                 assert!(!found.damage().is_empty(), "sample {hit} is lost in silence (byte {at})");
             }
@@ -106,7 +106,7 @@ fn a_flipped_bit_anywhere_costs_no_other_sample() {
 }
 
 #[test]
-fn a_cut_anywhere_keeps_every_sample_before_it() {
+fn cut_at_any_offset_keeps_every_sample_before_it() {
     let whole = whole();
     for at in (0..whole.archive.len()).step_by(512).flat_map(|at| [at, at + 1, at + 300, at + 511]) {
         let found = scan_bytes(&whole.archive[..at]);
@@ -120,7 +120,7 @@ fn a_cut_anywhere_keeps_every_sample_before_it() {
         let rest = whole.archive.get(at as usize / 512 * 512..at as usize).unwrap_or_default();
         let is_blank = !rest.is_empty() && rest.iter().all(|byte| *byte == 0);
         if !at_seam && !is_blank {
-            nothing_false_is_believed(&found, &whole.samples);
+            check_no_false_samples(&found, &whole.samples);
             assert!(!found.damage().is_empty(), "a cut at {at} is not told");
         }
         assert!(found.samples.len() <= cut + 1);
@@ -129,7 +129,7 @@ fn a_cut_anywhere_keeps_every_sample_before_it() {
 }
 
 #[test]
-fn a_damaged_block_anywhere_costs_no_other_sample() {
+fn damaged_block_at_any_offset_loses_no_other_sample() {
     let whole = whole();
     for at in (512..whole.archive.len() - 1024).step_by(512) {
         for filler in [0xaau8, b'0'] {
@@ -142,7 +142,7 @@ fn a_damaged_block_anywhere_costs_no_other_sample() {
                 assert!(is_there(&found, sample), "sample {n} is lost with block {at}: {:?}", found.problems);
             }
             if !whole.payloads.iter().any(|p| p.contains(&(at as u64))) {
-                nothing_false_is_believed(&found, &whole.samples);
+                check_no_false_samples(&found, &whole.samples);
             }
         }
     }
@@ -165,7 +165,7 @@ fn a_damaged_first_block_makes_the_shard_unreadable() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
     #[test]
-    fn any_bytes_end_without_panic(blocks in proptest::collection::vec((any::<u8>(), any::<u16>(), any::<u8>()), 0..12), cut in any::<u16>()) {
+    fn scan_of_random_damage_ends_without_panic(blocks in proptest::collection::vec((any::<u8>(), any::<u16>(), any::<u8>()), 0..12), cut in any::<u16>()) {
         let mut archive = whole().archive;
         for (value, place, length) in blocks {
             let from = place as usize % archive.len();
@@ -183,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_with_sound_checksums_ends_without_panic(fields in proptest::collection::vec(
+    fn scan_of_random_headers_with_valid_checksums_ends_without_panic(fields in proptest::collection::vec(
         (proptest::sample::select(b"0LKxgS5\0X7".to_vec()), any::<[u8; 12]>(), any::<bool>(), proptest::collection::vec(any::<u8>(), 0..700)), 1..6)) {
         let mut archive = Vec::new();
         for (type_flag, size, base256, content) in fields {

@@ -160,7 +160,7 @@ fn entries() -> impl Strategy<Value = Vec<EntrySpec>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
     #[test]
-    fn archives_of_another_writer_are_read_by_the_rules(wanted in entries()) {
+    fn scan_of_archives_by_the_tar_crate_matches_the_model(wanted in entries()) {
         let (archive, laid) = build(&wanted);
         let end = archive.len() as u64 - 1024;
         let found = scan_bytes(&archive);

@@ -8,7 +8,7 @@ use gristmill_data::preview::tokens::TokenCode;
 use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
-use gristmill_tokenizer::meant_by;
+use gristmill_tokenizer::possible_names;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ impl CompanionInfo {
         self.loaded.get_or_init(|| {
             let mut first: Option<String> = None;
             for name in &self.tokenizers {
-                for path in meant_by(&self.root, name) {
+                for path in possible_names(&self.root, name) {
                     match Vocabulary::load(&path) {
                         Ok(vocabulary) => return Ok(Arc::new(vocabulary)),
                         Err(failure) => first = first.or(Some(format!("{name}: {}", failure.why))),

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_are_where_the_index_says_even_where_it_was_merged_wrongly() {
+    fn document_list_follows_the_index_even_if_it_was_merged_wrongly() {
         let mut list = DocumentList::new();
         // The offsets of a second file that was merged are 12 bytes too small.
         for (offset, length) in [(0, 10), (10, 20), (18, 6), (24, 2)] {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_beyond_all_measure_are_kept_or_refused() {
+    fn huge_document_offsets_are_kept_and_overflow_is_refused() {
         let mut list = DocumentList::new();
         assert!(list.push(u64::MAX, 3));
         assert_eq!(list.spans(0, 1), [(u64::MAX, u64::MAX)]);

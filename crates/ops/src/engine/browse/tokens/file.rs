@@ -296,7 +296,7 @@ mod tests {
     use gristmill_data::formats::nanosets::kind::FOLDER;
 
     #[test]
-    fn windows_tile_a_file_and_the_rest_is_waste() {
+    fn token_windows_tile_a_file_and_the_remainder_is_waste() {
         let nanosets = Window::of(&FOLDER, 4);
         assert_eq!((nanosets.count(14), nanosets.waste(14), nanosets.rows(14)), (2, 4, 3));
         assert_eq!((nanosets.count(4), nanosets.waste(4), nanosets.rows(0)), (0, 4, 0));

@@ -64,7 +64,7 @@ fn file(path: &Path) -> (TokenFile, Option<String>) {
     };
     let loss = Some(loss_path(path)).filter(|loss| files::is_file(loss)).map(LossMask::File);
     if trouble.is_none() {
-        trouble = doubt(bytes, &metadata, &table);
+        trouble = find_inconsistency(bytes, &metadata, &table);
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let file = TokenFile {
@@ -83,7 +83,7 @@ fn file(path: &Path) -> (TokenFile, Option<String>) {
 }
 
 /// Returns the first inconsistency between the files of one shard.
-fn doubt(bytes: u64, metadata: &Option<Metadata>, table: &Table) -> Option<String> {
+fn find_inconsistency(bytes: u64, metadata: &Option<Metadata>, table: &Table) -> Option<String> {
     let Some(metadata) = metadata else { return Some("it has no .ds.metadata: two bytes a token are taken".into()) };
     let size = metadata.token_size.bytes();
     let tokens = bytes / size;

@@ -46,7 +46,7 @@ fn of_modalities() -> TokenView {
 }
 
 #[test]
-fn a_file_that_was_merged_wrongly_states_it_and_shows_what_the_index_means() {
+fn wrongly_merged_packed_file_is_listed_with_a_failure() {
     let catalog = opened(&golden("modalities/merge/expected/merged.pbin"), &of_modalities());
     let groups = catalog.groups();
     let trouble = groups.groups[0].failure.as_deref().unwrap();
@@ -55,7 +55,7 @@ fn a_file_that_was_merged_wrongly_states_it_and_shows_what_the_index_means() {
 }
 
 #[test]
-fn a_folder_of_packed_files_is_one_list_and_its_tokenizer_is_that_of_the_run() {
+fn packed_folder_is_one_list_with_the_tokenizer_of_its_run() {
     use gristmill_storage::fs::RealFs;
     use gristmill_storage::publish::write_file;
     let dir = tempfile::tempdir().unwrap();
@@ -90,7 +90,7 @@ fn a_folder_of_packed_files_is_one_list_and_its_tokenizer_is_that_of_the_run() {
 }
 
 #[test]
-fn documents_of_a_token_folder_come_with_masks_and_find_their_tokenizer_by_the_metadata() {
+fn documents_of_a_token_folder_have_masks_and_the_tokenizer_of_the_metadata() {
     let catalog = opened(&golden("nanosets/05_modern_loss/expected"), &TokenView::default());
     let set = catalog.tokens().unwrap();
     assert!(set.vocabulary().is_some(), "{:?}: {TOKENIZER} is named by its metadata", set.note());
@@ -103,7 +103,7 @@ fn documents_of_a_token_folder_come_with_masks_and_find_their_tokenizer_by_the_m
 }
 
 #[test]
-fn windows_cut_the_stream_with_borders_of_documents_in_them_and_a_rest() {
+fn token_windows_show_document_boundaries_and_waste() {
     let path = golden("nanosets/02_modern_noshuffle/expected");
     let documents = opened(&path, &with_tokenizer());
     let view = TokenView { sequence_length: Some(63), ..with_tokenizer() };
@@ -143,7 +143,7 @@ fn forager_samples_and_plain_indexes_are_read_by_their_table() {
 }
 
 #[test]
-fn files_that_are_wrong_are_reported_and_never_read_beyond_their_end() {
+fn invalid_token_files_are_reported_and_not_read_beyond_their_end() {
     let dir = tempfile::tempdir().unwrap();
     let put = |name: &str, bytes: &[u8]| {
         let path = dir.path().join(name);
@@ -180,7 +180,7 @@ fn files_that_are_wrong_are_reported_and_never_read_beyond_their_end() {
 }
 
 #[test]
-fn the_text_of_a_packed_document_is_the_text_that_was_packed() {
+fn packed_document_is_shown_with_its_original_text() {
     let case = golden("modalities/pack_bpe");
     let catalog = opened(&case.join("expected/data.pbin"), &of_modalities());
     let rows = all(catalog.as_ref());
@@ -196,7 +196,7 @@ fn the_text_of_a_packed_document_is_the_text_that_was_packed() {
 }
 
 #[test]
-fn text_and_ids_are_found_where_they_are() {
+fn text_and_token_ids_are_found_in_their_documents() {
     let case = golden("modalities/pack_bpe");
     let catalog = opened(&case.join("expected/data.pbin"), &of_modalities());
     let rows = all(catalog.as_ref());

@@ -58,7 +58,7 @@ fn documents() -> impl Strategy<Value = Vec<DocumentSpec>> {
 
 proptest! {
     #[test]
-    fn documents_come_back_wherever_one_begins(files in prop::collection::vec(documents(), 0..5), piece in 1_usize..70, from in 0_u64..200) {
+    fn removed_ranges_are_read_back_from_any_document(files in prop::collection::vec(documents(), 0..5), piece in 1_usize..70, from in 0_u64..200) {
         let (folder, all) = written(&files, piece);
         let removed = RemovedRanges::open(&folder.path().join("ranges")).unwrap();
         prop_assert_eq!(removed.len(), all.len() as u64);
@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_bytes_are_refused_or_say_something_else(at in 0_usize..4_000, byte in any::<u8>(), cut in any::<bool>()) {
+    fn damaged_removed_ranges_are_refused_or_read_differently(at in 0_usize..4_000, byte in any::<u8>(), cut in any::<bool>()) {
         let document_specs: Vec<DocumentSpec> = (0..300).map(|number| (number + 1, 1, vec![(number, 9), (1, 3)])).collect();
         let (folder, all) = written(&[document_specs.clone(), document_specs], 40);
         let path = folder.path().join("ranges");
@@ -92,7 +92,7 @@ proptest! {
 }
 
 #[test]
-fn blocks_are_found_among_many() {
+fn removed_ranges_of_a_document_are_found_among_many_blocks() {
     let document_specs: Vec<DocumentSpec> =
         (0..20_000).map(|number| (100 + number % 7, 1 + number % 3, vec![(number % 50, 500)])).collect();
     let (folder, all) = written(&[document_specs], 20_000);
@@ -111,7 +111,7 @@ fn source(path: &Path) -> Source {
 }
 
 #[test]
-fn text_is_read_where_it_was_and_only_if_it_is_still_what_it_was() {
+fn removed_text_is_read_only_from_an_unchanged_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
     std::fs::write(&path, "{\"text\": \"one\"}\n\n{\"text\": \"z\\u00e4ch\"}\n{\"id\": 1}\n").unwrap();
@@ -128,7 +128,7 @@ fn text_is_read_where_it_was_and_only_if_it_is_still_what_it_was() {
 }
 
 #[test]
-fn the_first_place_is_found_in_the_order_of_files_and_never_after_the_document() {
+fn first_occurrence_is_found_in_file_order_before_the_document() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, texts: &[String]| {
         let path = folder.path().join(name);

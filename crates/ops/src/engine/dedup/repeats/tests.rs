@@ -28,7 +28,7 @@ fn found_repeats(files: &[(&str, &[&str])], min_length: u64, most_text: usize) -
 }
 
 #[test]
-fn ranges_lead_to_the_copy_that_stays() {
+fn repeat_ranges_lead_to_the_kept_copy() {
     let seen = found_repeats(
         &[("a.jsonl", &["one, two, three", "nothing here"]), ("b.jsonl", &["xyz", "so: two, three!", "two, three"])],
         8,
@@ -59,13 +59,13 @@ fn a_range_never_cuts_a_character() {
 }
 
 #[test]
-fn text_beyond_the_limit_is_not_examined_and_that_is_said() {
+fn text_beyond_the_repeat_limit_is_not_examined_and_cut_is_reported() {
     let seen = found_repeats(&[("a.jsonl", &["0123456789", "0123456789", "0123456789"])], 5, 25);
     assert_eq!((seen.len(), seen.is_cut, seen.changed.as_slice()), (2, true, &[1][..]));
 }
 
 #[test]
-fn what_records_list_is_shown_and_nonsense_is_not() {
+fn listed_ranges_of_records_are_shown_and_invalid_ones_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let record = |text: &str, ranges: &str| {
         format!("{{\"text\": \"{text}\", \"metadata\": {{\"sa_remove_ranges\": {ranges}}}}}\n")
@@ -94,7 +94,7 @@ fn what_records_list_is_shown_and_nonsense_is_not() {
 }
 
 #[test]
-fn lines_without_text_are_troubles_and_stop_nothing() {
+fn lines_without_text_do_not_stop_the_repeat_search() {
     let folder = tempfile::tempdir().unwrap();
     let lines = "{\"text\": \"again and again\"}\nno json\n\n{\"text\": 5}\n{\"text\": \"again and again\"}\n";
     std::fs::write(folder.path().join("a.jsonl"), lines).unwrap();

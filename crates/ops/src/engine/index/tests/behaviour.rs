@@ -22,7 +22,7 @@ fn put(path: &Path, bytes: &[u8]) {
 }
 
 #[test]
-fn no_shards_and_shards_without_samples_make_empty_tables() {
+fn index_without_shards_or_samples_has_empty_tables() {
     let bench = TestFolders::new();
     let built = bench.build(&[], &BuildOptions::default()).unwrap();
     assert_eq!(dump(&built.database.unwrap()), TableDump { samples: vec![], parts: vec![] });
@@ -34,7 +34,7 @@ fn no_shards_and_shards_without_samples_make_empty_tables() {
 }
 
 #[test]
-fn many_runs_and_several_merge_passes_change_no_byte() {
+fn index_bytes_do_not_depend_on_memory_and_merge_width() {
     let bench = TestFolders::new();
     let shards: Vec<_> = ["b", "a", "c"].map(|prefix| many(prefix, 700, prefix == "a")).into();
     let mut files = Vec::new();
@@ -65,7 +65,7 @@ fn a_sample_with_very_many_parts_is_sorted_on_disk() {
 }
 
 #[test]
-fn duplicates_name_both_places_and_leave_no_database() {
+fn duplicate_keys_are_listed_with_both_places_and_no_database_is_built() {
     let bench = TestFolders::new();
     let shards = [
         vec![sample("x", &[("a", 1)]), sample("y", &[("a", 1)]), sample("x", &[("b", 1)])],
@@ -88,7 +88,7 @@ fn duplicates_name_both_places_and_leave_no_database() {
 }
 
 #[test]
-fn keys_of_several_samples_are_found_before_any_table_is_built() {
+fn duplicate_keys_are_found_before_any_table_is_built() {
     let bench = TestFolders::new();
     let one = |key: &str| sample(key, &[("a", 1)]);
     let shards = [
@@ -113,7 +113,7 @@ fn keys_of_several_samples_are_found_before_any_table_is_built() {
 }
 
 #[test]
-fn keys_whose_samples_have_no_part_in_common_are_pieces() {
+fn samples_of_one_key_with_disjoint_parts_are_pieces() {
     let bench = TestFolders::new();
     let parts = |key: &str, names: &[&str]| sample(key, &names.iter().map(|name| (*name, 1)).collect::<Vec<_>>());
     let shards = [
@@ -135,7 +135,7 @@ fn keys_whose_samples_have_no_part_in_common_are_pieces() {
 }
 
 #[test]
-fn rows_may_come_while_other_shards_are_still_scanned() {
+fn rows_are_inserted_while_other_shards_are_scanned() {
     let bench = TestFolders::new();
     let (one, two) = (many("a", 300, false), many("b", 300, false));
     let spools = [spool_model(&bench, 0, &one, 1 << 20), spool_model(&bench, 1, &two, 1 << 20)];
@@ -162,7 +162,7 @@ fn rows_may_come_while_other_shards_are_still_scanned() {
 }
 
 #[test]
-fn spools_survive_a_journal_and_show_when_they_were_touched() {
+fn spool_record_survives_serialization_and_detects_a_changed_file() {
     let bench = TestFolders::new();
     let spool = spool_model(&bench, 3, &many("k", 50, true), 100);
     let line = serde_json::to_string(&spool).unwrap();
@@ -204,7 +204,7 @@ fn refuses_changed_spool_without_panic() {
 }
 
 #[test]
-fn cancelling_ends_a_build_and_a_new_one_takes_its_place() {
+fn cancelled_index_build_is_repeated_successfully() {
     let bench = TestFolders::new();
     let spools = [spool_model(&bench, 0, &many("k", 3_000, true), 5_000)];
     bench.cancel.cancel();
@@ -217,7 +217,7 @@ fn cancelling_ends_a_build_and_a_new_one_takes_its_place() {
 }
 
 #[test]
-fn a_full_disk_at_any_write_is_named_and_nothing_claims_to_be_whole() {
+fn index_build_reports_a_full_disk_at_any_write_and_leaves_no_complete_file() {
     let bench = TestFolders::new();
     let spools = [spool_model(&bench, 0, &many("k", 4_000, true), 40_000)];
     let options = BuildOptions { sort_memory: 40_000, merge_width: 2, ..BuildOptions::default() };
@@ -245,7 +245,7 @@ fn a_full_disk_at_any_write_is_named_and_nothing_claims_to_be_whole() {
 }
 
 #[test]
-fn media_tables_of_an_old_index_are_kept_with_their_ids() {
+fn media_tables_of_an_old_index_are_copied_with_their_ids() {
     let bench = TestFolders::new();
     let spool = spool_model(&bench, 0, &many("k", 30, false), 1 << 20);
     let new = bench.build(std::slice::from_ref(&spool), &BuildOptions::default()).unwrap().database.unwrap();
@@ -285,7 +285,7 @@ fn media_tables_of_an_old_index_are_kept_with_their_ids() {
 }
 
 #[test]
-fn damaged_media_tables_leave_the_new_index_as_it_was() {
+fn damaged_media_tables_leave_the_new_index_unchanged() {
     let bench = TestFolders::new();
     let spool = spool_model(&bench, 0, &many("k", 30, false), 1 << 20);
     let new = bench.build(std::slice::from_ref(&spool), &BuildOptions::default()).unwrap().database.unwrap();

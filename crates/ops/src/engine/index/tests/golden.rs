@@ -58,17 +58,17 @@ fn check(name: &str) {
 }
 
 #[test]
-fn captioning_comes_out_as_the_reference_has_it() {
+fn captioning_index_matches_the_reference() {
     check("captioning_fieldmap");
 }
 
 #[test]
-fn unusual_names_come_out_as_the_reference_has_them() {
+fn index_of_unusual_names_matches_the_reference() {
     check("odd_names");
 }
 
 #[test]
-fn the_schema_is_the_reference_schema() {
+fn index_schema_matches_the_reference() {
     let case = case("odd_names");
     let bench = TestFolders::new();
     let (_, spools) = scan_case(&bench, &case, 1, 1 << 20);
@@ -93,7 +93,7 @@ fn the_schema_is_the_reference_schema() {
 }
 
 #[test]
-fn an_unchanged_shard_is_taken_from_the_old_index_as_a_scan_would_have_it() {
+fn unchanged_shard_is_read_from_the_old_index_as_by_a_scan() {
     for name in ["captioning_fieldmap", "odd_names"] {
         let case = case(name);
         let bench = TestFolders::new();
@@ -114,7 +114,7 @@ fn an_unchanged_shard_is_taken_from_the_old_index_as_a_scan_would_have_it() {
 }
 
 #[test]
-fn a_full_disk_at_any_write_of_a_scan_is_named_and_leaves_nothing() {
+fn scan_reports_a_full_disk_at_any_write_and_leaves_no_files() {
     let case = case("captioning_fieldmap");
     let shard = discover(&case.join("input")).unwrap().shards.remove(0);
     let bench = TestFolders::new();

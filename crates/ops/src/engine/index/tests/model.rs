@@ -17,7 +17,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_data_set_comes_out_as_the_model_has_it(
+    fn index_of_any_data_set_matches_the_model(
         shards in prop::collection::vec(samples(), 0..7),
         memory in prop_oneof![Just(1usize), 1usize..2_000, Just(1 << 20)],
         merge_width in 2usize..6,

@@ -124,7 +124,7 @@ impl PackConfig {
 
 /// Sets the unknown token as the end token of a plan if the tokenizer does not have its end token, as the reference program does. Returns a
 /// note on this; `None` if the token exists, or there is no unknown token.
-pub fn take_unknown_end(plan: &mut PackPlan) -> Outcome<Option<Problem>> {
+pub fn use_unknown_as_end_token(plan: &mut PackPlan) -> Outcome<Option<Problem>> {
     let Some(token) = plan.modalities.as_ref().and_then(|target| target.eod_token.clone()) else { return Ok(None) };
     let Some(id) = unknown_end(&Tokenizer::load_unproven(&plan.tokenizer)?, &token) else { return Ok(None) };
     if let Some(target) = &mut plan.modalities {

@@ -33,7 +33,7 @@ fn read_text(text: &str) -> Outcome<PackConfig> {
 }
 
 #[test]
-fn a_configuration_becomes_a_plan() {
+fn modalities_configuration_becomes_a_pack_plan() {
     let config = read_text(CONFIG).unwrap();
     assert_eq!((config.cpus, config.batch_lines), (Some(6), 4));
     assert_eq!(config.output, Path::new("data/a.b.pbin"));
@@ -47,7 +47,7 @@ fn a_configuration_becomes_a_plan() {
 }
 
 #[test]
-fn what_is_missing_or_of_another_kind_is_named() {
+fn missing_and_mistyped_configuration_fields_are_named() {
     for (from, to, field) in [
         ("  src_path: data/a.b.jsonl\n", "", "settings.src_path"),
         ("  processing_batch_size: 4\n", "  processing_batch_size: '4'\n", "settings.processing_batch_size"),
@@ -65,7 +65,7 @@ fn what_is_missing_or_of_another_kind_is_named() {
 }
 
 #[test]
-fn references_are_resolved_or_named() {
+fn configuration_references_are_resolved_or_refused_by_name() {
     let value = |text: &str| {
         let tree = yaml_read::read(&format!("a: {{b: 1, c: [x, '${{a.b}}']}}\nv: {text}\n")).unwrap();
         resolved(&tree, &around()).map(|tree| tree.get("v").unwrap().clone())
@@ -86,7 +86,7 @@ fn references_are_resolved_or_named() {
 
 /// Compares the results with those of OmegaConf 2.3 for the same references.
 #[test]
-fn references_are_inside_of_each_other_and_next_to_what_they_refer_to() {
+fn nested_and_relative_references_are_resolved_as_by_omegaconf() {
     let tree = "{b: 5, m: {x: 1, y: 2}, k: x, n: NAME, l: [1, 2], i: '1', deep: {u: '${..k}', s: '${.u}', t: '${m.${..k}}', l: [a, '${.0}']},
         v: '${m.${k}}', w: '${m[${k}]}', e: '${oc.env:${n}}', q: '${l.${i}}', r: '${l[1]}', far: '${deep.t}',
         both: 'a${m.${k}}b${l[${i}]}', key: \"${deep['u']}\"}";
@@ -110,7 +110,7 @@ fn references_are_inside_of_each_other_and_next_to_what_they_refer_to() {
 }
 
 #[test]
-fn references_that_grow_without_end_are_refused() {
+fn exponentially_growing_references_are_refused() {
     let mut text = "l0: xxxxxxxxxx\n".to_owned();
     for level in 1..15 {
         let before = level - 1;

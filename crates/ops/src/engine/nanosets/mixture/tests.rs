@@ -79,7 +79,7 @@ fn check(line: &str) {
 }
 
 #[test]
-fn indexes_are_those_of_the_reference() {
+fn mixture_indexes_match_the_reference() {
     let known = results("11_mixture_index");
     assert_eq!(known.len(), 20);
     known.iter().for_each(|line| check(line));
@@ -87,7 +87,7 @@ fn indexes_are_those_of_the_reference() {
 }
 
 #[test]
-fn whole_samples_are_those_of_the_reference() {
+fn mixture_samples_match_the_reference() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/nanosets");
     let known = results("13_nanoset_end_to_end");
     assert_eq!(known.len(), 3);
@@ -125,7 +125,7 @@ fn whole_samples_are_those_of_the_reference() {
 }
 
 #[test]
-fn the_worked_examples_hold() {
+fn mixture_matches_the_documented_examples() {
     let index = built(&request(&[5, 3], None, 16, 1234));
     let (members, windows): (Vec<u32>, Vec<u64>) = pairs(&index).into_iter().unzip();
     assert_eq!(members, [0, 1, 1, 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0]);
@@ -155,7 +155,7 @@ fn plainly(request: &Request) -> Vec<(u32, u64)> {
 
 proptest! {
     #[test]
-    fn any_mixture_is_what_the_rule_says(
+    fn mixture_of_any_request_matches_the_plain_algorithm(
         members in proptest::collection::vec((1..40_u64, 0.01..3.0_f64), 1..40),
         is_weighted in any::<bool>(),
         samples in 1..3000_u64,
@@ -182,7 +182,7 @@ proptest! {
 }
 
 #[test]
-fn an_estimate_of_large_data_sets_is_near_what_comes_out() {
+fn mixture_estimate_is_near_the_exact_counts() {
     for samples in [30_000, 200_000, 500_000] {
         let request = request(&[50_000, 20_000, 130_000], Some(&[0.5, 0.2, 0.3]), samples, 7);
         let (estimated, counted) =
@@ -198,7 +198,7 @@ fn an_estimate_of_large_data_sets_is_near_what_comes_out() {
 }
 
 #[test]
-fn what_cannot_be_mixed_is_refused() {
+fn invalid_mixture_request_is_refused() {
     let refused = |request: &Request| request.check(&["a".into(), "b".into()]).unwrap_err();
     let usage = [
         request(&[], None, 1, 0),
@@ -221,7 +221,7 @@ fn what_cannot_be_mixed_is_refused() {
 }
 
 #[test]
-fn an_empty_data_set_without_weight_may_be_there_until_the_reference_takes_from_it() {
+fn empty_data_set_of_weight_zero_is_refused_only_if_samples_are_drawn_from_it() {
     let last = request(&[3, 0], Some(&[1.0, 0.0]), 6, 1);
     last.check(&[]).unwrap();
     assert_eq!(built(&last).used(), [3, 0]);
@@ -235,7 +235,7 @@ fn an_empty_data_set_without_weight_may_be_there_until_the_reference_takes_from_
 }
 
 #[test]
-fn what_one_may_not_expect_is_noted() {
+fn unexpected_mixture_properties_are_noted() {
     let said = |request: &Request| {
         let notes = warnings(request, &MixtureForecast::exact_or_estimated(request), &["web".into(), "code".into()]);
         notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")

@@ -3,7 +3,7 @@
 use super::ResolvedMixture;
 use gristmill_core::{Problem, ProblemKind, Subject};
 use gristmill_storage::files;
-use gristmill_tokenizer::{meant_by, Tokenizer};
+use gristmill_tokenizer::{possible_names, Tokenizer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ impl FolderTokenizer {
     pub fn vocabulary_size(&self) -> Result<u64, String> {
         let folder = files::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
         let mut first = None;
-        for named in meant_by(&folder, &self.name) {
+        for named in possible_names(&folder, &self.name) {
             match Tokenizer::load_unproven(&named) {
                 Ok(tokenizer) => return Ok(tokenizer.full_size()),
                 Err(failure) => first = first.or(Some(failure.why)),

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documentation_s_weights_do_not_add_up_to_one() {
+    fn normalised_weights_of_the_documentation_have_the_expected_rounding() {
         let weights = normalise(&[0.1, 0.5, 0.3, 0.1]);
         assert_eq!(
             weights,
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_halved_at_multiples_of_eight() {
+    fn pairwise_sum_halves_long_lists_at_multiples_of_eight() {
         // numpy splits 300 values into 144 and 156, and these into 72, 72, 72 and 84.
         let values: Vec<f64> = (0..300).map(|n| 1.0 / (n as f64 + 1.0)).collect();
         let parts = [0..72, 72..144, 144..216, 216..300].map(|part| pairwise_sum(&values[part]));

@@ -77,7 +77,7 @@ fn folders_inside_one_another_are_refused() {
 }
 
 #[test]
-fn the_reference_adds_to_the_name_of_annotated_output_in_one_variant_only() {
+fn only_compat_variant_b_adds_annotated_to_the_output_name() {
     let mut plan = DedupPlan { compat: true, mode: Mode::Annotate, variant: Variant::B, ..plan() };
     plan.output = "a/out/".into();
     assert_eq!(plan.visible_output(), "a/out_annotated");
@@ -99,7 +99,7 @@ fn only_answers_that_change_the_bytes_count() {
 }
 
 #[test]
-fn a_plan_survives_being_written_down() {
+fn dedup_plan_is_read_back_from_yaml() {
     let mut plan = DedupPlan { mode: Mode::Annotate, keep: Keep::None, min_count: 7, ..plan() };
     plan.against = Some("- x: 'y'".into());
     let text = dedup_to_yaml(&plan).unwrap();

@@ -4,7 +4,7 @@ use super::{check_split_names, first_and_last, last_wins, listed, Candidates};
 use gristmill_core::plan::SplitPattern;
 use gristmill_core::{PreparePlan, Problem, ProblemKind, ShardFacts, ShardId, Subject};
 use gristmill_pycompat::braces;
-use gristmill_pycompat::pattern::{glob_meaning, Pattern};
+use gristmill_pycompat::pattern::{regex_of_glob, Pattern};
 use std::collections::BTreeSet;
 
 /// Limit of regular expressions to which a pattern may expand.
@@ -68,7 +68,7 @@ fn compile(one: &str, whole: &str, torn: bool) -> Result<Pattern, Problem> {
         match e.hint {
             _ if torn => problem.with_hint(OVERLAP_REASON),
             Some(hint) => problem.with_hint(hint),
-            None => match glob_meaning(whole) {
+            None => match regex_of_glob(whole) {
                 Some(regex) => problem.with_hint(format!("patterns are regular expressions, did you mean '{regex}'?")),
                 None => problem.with_hint(BROKEN),
             },
@@ -129,10 +129,10 @@ fn matches_of(
 /// Returns the first variation of a pattern that matches a shard.
 fn meant(pattern: &str, shards: &[ShardFacts], matches: &dyn Fn(&str, &str) -> bool) -> Option<MeantPattern> {
     let candidates = [
-        (glob_meaning(pattern), "patterns are regular expressions, not globs"),
+        (regex_of_glob(pattern), "patterns are regular expressions, not globs"),
         (Some(format!(".*{pattern}")), "patterns are matched from the start of the name"),
         (
-            glob_meaning(pattern).map(|p| format!(".*{p}")),
+            regex_of_glob(pattern).map(|p| format!(".*{p}")),
             "patterns are regular expressions, matched from the start of the name",
         ),
         (Some(format!("(?i){pattern}")), "upper and lower case count"),

@@ -71,7 +71,7 @@ fn every_unusable_ratio_is_refused_with_a_reason_and_an_example() {
 }
 
 #[test]
-fn a_ratio_that_leaves_a_split_empty_is_a_note_with_a_ratio_that_fixes_it() {
+fn ratio_that_leaves_a_split_empty_has_a_note_with_a_fixing_ratio() {
     for (n, fix) in [(3, Some("1,1,1")), (4, Some("2,1,1")), (5, Some("3,1,1"))] {
         let r = resolve(&ratio("8,1,1"), &numbered(n));
         let problem = only(&r, ProblemKind::EmptySplit);
@@ -87,14 +87,14 @@ fn a_ratio_that_leaves_a_split_empty_is_a_note_with_a_ratio_that_fixes_it() {
 }
 
 #[test]
-fn a_zero_in_the_ratio_leaves_that_split_empty_without_a_word() {
+fn zero_in_the_ratio_leaves_its_split_empty_without_a_note() {
     let r = resolve(&ratio("1,0,0"), &numbered(3));
     assert_eq!(sizes(&r), [3, 0, 0]);
     assert!(r.problems.is_empty());
 }
 
 #[test]
-fn a_shard_lost_by_rounding_is_kept_unless_the_loss_is_asked_for() {
+fn shard_lost_by_rounding_is_assigned_except_with_compat() {
     let all = numbered(10);
     let r = resolve(&ratio("7,2,1"), &all);
     assert_eq!(sizes(&r), [7, 2, 1]);
@@ -106,7 +106,7 @@ fn a_shard_lost_by_rounding_is_kept_unless_the_loss_is_asked_for() {
 }
 
 #[test]
-fn shuffling_is_the_references_and_keeps_its_order_inside_the_splits() {
+fn shard_shuffle_matches_the_reference_and_patterns_keep_list_order() {
     let all = numbered(10);
     let r = resolve(&PreparePlan { shuffle_tars: true, ..ratio("8,1,1") }, &all);
     let ids: Vec<u32> = r.splits.iter().flat_map(|(_, s)| s.iter().map(|id| id.0)).collect();
@@ -116,7 +116,7 @@ fn shuffling_is_the_references_and_keeps_its_order_inside_the_splits() {
 }
 
 #[test]
-fn compressed_and_unusable_shards_are_in_no_split_and_say_why() {
+fn compressed_and_unusable_shards_are_in_no_split_with_a_reason() {
     let mut all = shards(&["a.tar", "b.tgz", "c.tar", "d{1,2}.tar"]);
     all[3].unusable = true;
     let r = resolve(&ratio("1,0,0"), &all);
@@ -128,7 +128,7 @@ fn compressed_and_unusable_shards_are_in_no_split_and_say_why() {
 }
 
 #[test]
-fn a_compressed_shard_that_is_rewritten_joins_under_its_new_name() {
+fn rewritten_compressed_shard_is_assigned_by_its_tar_name() {
     let all = shards(&["a.tgz", "b.tar", "b.tgz"]);
     let plan = PreparePlan { tgz: Tgz::Rewrite, ..listed(&[("train", &["{a,b}.tar"])]) };
     let r = resolve(&plan, &all);
@@ -137,7 +137,7 @@ fn a_compressed_shard_that_is_rewritten_joins_under_its_new_name() {
 }
 
 #[test]
-fn excluded_shards_are_taken_out_before_the_ratio_is_applied() {
+fn excluded_shards_are_removed_before_the_ratio_is_applied() {
     let all = numbered(11);
     let plan = PreparePlan { exclude_shards: vec!["_0003".into()], ..ratio("8,1,1") };
     let r = resolve(&plan, &all);
@@ -147,7 +147,7 @@ fn excluded_shards_are_taken_out_before_the_ratio_is_applied() {
 }
 
 #[test]
-fn patterns_match_at_the_start_and_a_bare_prefix_is_enough() {
+fn split_patterns_match_at_the_start_of_names() {
     let all = shards(&["test-a/x.tar", "train/x.tar", "train/y.tar", "val/shard_00000.tar", "val/shard_00001.tar"]);
     let plan =
         patterns(&[("train", "train/.*"), ("val", "val/shard_{00000,00001}.tar"), ("test", "test"), ("all", ".*")]);
@@ -162,7 +162,7 @@ fn patterns_match_at_the_start_and_a_bare_prefix_is_enough() {
 }
 
 #[test]
-fn a_glob_is_refused_with_the_regular_expression_that_was_meant() {
+fn glob_as_split_pattern_is_refused_with_the_regular_expression() {
     let all = shards(&["train-shard-0.tar", "val-shard-0.tar"]);
     let r = resolve(&patterns(&[("train", "train"), ("val", "*val*.tar")]), &all);
     assert!(r.is_refused());
@@ -175,7 +175,7 @@ fn a_glob_is_refused_with_the_regular_expression_that_was_meant() {
 }
 
 #[test]
-fn a_pattern_from_the_middle_of_a_name_is_pointed_to_the_start() {
+fn pattern_that_matches_only_inside_names_is_refused_with_a_hint() {
     let r = resolve(&patterns(&[("train", "rain/.*")]), &shards(&["train/a.tar"]));
     let problem = only(&r, ProblemKind::MatchesNothing);
     assert_eq!(problem.message, "pattern 'rain/.*' of split 'train' matches 0 of 1 shard");
@@ -194,7 +194,7 @@ fn an_empty_split_by_pattern_is_a_note_when_it_is_allowed_or_compat() {
 }
 
 #[test]
-fn a_repeat_count_with_a_comma_is_explained_because_braces_are_expanded_first() {
+fn repeat_count_expanded_as_a_brace_list_is_explained() {
     let r = resolve(&patterns(&[("train", r"s\d{2,3}.tar")]), &shards(&["s123.tar"]));
     let problem = only(&r, ProblemKind::MatchesNothing);
     assert!(problem.hint.as_ref().unwrap().contains("expanded before"), "{problem:?}");
@@ -203,7 +203,7 @@ fn a_repeat_count_with_a_comma_is_explained_because_braces_are_expanded_first() 
 }
 
 #[test]
-fn a_pattern_that_cannot_be_used_is_refused_by_name() {
+fn invalid_split_pattern_is_refused_with_the_split_name() {
     for bad in ["(", "{a,b", "[", "*"] {
         let r = resolve(&patterns(&[("train", bad)]), &numbered(2));
         assert!(r.is_refused(), "{bad}");
@@ -213,7 +213,7 @@ fn a_pattern_that_cannot_be_used_is_refused_by_name() {
 }
 
 #[test]
-fn of_a_split_given_twice_the_last_pattern_wins_at_the_place_of_the_first() {
+fn last_pattern_of_a_repeated_split_wins_in_the_first_position() {
     let r = resolve(&patterns(&[("a", "shard_0000"), ("b", "shard_0001"), ("a", "shard_0002")]), &numbered(3));
     assert_eq!(r.splits, [("a".into(), vec![ShardId(2)]), ("b".into(), vec![ShardId(1)])]);
     assert_eq!(only(&r, ProblemKind::Other).severity, Severity::Note);
@@ -231,7 +231,7 @@ fn a_split_without_a_name_is_refused() {
 }
 
 #[test]
-fn a_list_by_hand_keeps_its_order_and_expands_braces() {
+fn shard_list_keeps_its_order_and_expands_braces() {
     let all = numbered(6);
     let r = resolve(&listed(&[("train", &["shard_0005.tar", "shard_{0000..0003}.tar"]), ("val", &[])]), &all);
     assert_eq!(r.shards_of("train"), [5, 0, 1, 2, 3].map(ShardId));
@@ -259,7 +259,7 @@ fn a_shard_in_two_lists_or_twice_in_one_is_noted() {
 }
 
 #[test]
-fn a_preview_counts_matches_and_what_stays_unassigned_after_all() {
+fn pattern_preview_counts_matching_and_unassigned_shards() {
     let all = shards(&["a/0.tar", "a/1.tar", "b/0.tar"]);
     let m = pattern_matches("a/", &all).unwrap();
     assert_eq!(
@@ -310,7 +310,7 @@ fn an_update_keeps_assignments_and_sends_new_shards_to_the_given_split() {
 }
 
 #[test]
-fn a_shard_that_is_in_a_split_already_joins_no_other() {
+fn update_does_not_assign_shards_that_are_already_in_a_split() {
     let splits: &[(&str, &[&str])] = &[("train", &["shard_0000.tar", "shard_0002.tar"]), ("val", &["shard_0001.tar"])];
     for recorded in [None, Some(ratio("1,1,0"))] {
         let r = update(PreparePlan::new("."), 2, 3, splits, recorded);
@@ -320,7 +320,7 @@ fn a_shard_that_is_in_a_split_already_joins_no_other() {
 }
 
 #[test]
-fn an_update_fills_towards_the_recorded_ratio() {
+fn update_assigns_new_shards_toward_the_recorded_ratio() {
     let r = update(PreparePlan::new("."), 4, 10, OLD, Some(ratio("8,1,1")));
     assert_eq!(sizes(&r), [8, 1, 1]);
     assert_eq!(r.shards_of("train")[..3], [3, 0, 1].map(ShardId));
@@ -334,7 +334,7 @@ fn an_update_sends_new_shards_by_the_recorded_patterns() {
 }
 
 #[test]
-fn an_update_without_a_rule_asks_where_new_shards_go() {
+fn update_without_a_rule_for_new_shards_is_a_missing_answer() {
     for recorded in [None, Some(listed(&[("train", &["shard_0000.tar"])]))] {
         let r = update(PreparePlan::new("."), 4, 6, OLD, recorded);
         let problem = only(&r, ProblemKind::MissingAnswer);
@@ -345,13 +345,13 @@ fn an_update_without_a_rule_asks_where_new_shards_go() {
 }
 
 #[test]
-fn an_update_to_a_split_that_is_not_there_is_refused() {
+fn update_to_an_unknown_split_is_refused() {
     let plan = PreparePlan { new_to: Some("vall".into()), ..PreparePlan::new(".") };
     assert!(only(&update(plan, 4, 5, OLD, None), ProblemKind::MatchesNothing).message.contains("train, val, test"));
 }
 
 #[test]
-fn a_shard_left_unassigned_on_purpose_stays_so_and_gone_ones_are_taken_out() {
+fn update_keeps_unassigned_shards_and_removes_missing_ones() {
     let splits: &[(&str, &[&str])] = &[("train", &["shard_0000.tar", "gone.tar"])];
     let plan = PreparePlan { new_to: Some("train".into()), ..PreparePlan::new(".") };
     let r = update(plan, 2, 3, splits, None);
@@ -372,7 +372,7 @@ proptest::proptest! {
     }
 
     #[test]
-    fn a_fixing_ratio_leaves_no_wanted_split_empty(a in 0u32..50, b in 0u32..50, c in 0u32..50, n in 1usize..60) {
+    fn fixing_ratio_leaves_no_requested_split_empty(a in 0u32..50, b in 0u32..50, c in 0u32..50, n in 1usize..60) {
         let r = [f64::from(a), f64::from(b), f64::from(c)];
         if let Some(fix) = fixing_ratio(&r, n) {
             let got = resolve(&ratio(&fix), &numbered(n));
@@ -394,13 +394,13 @@ proptest::proptest! {
     }
 
     #[test]
-    fn no_pattern_makes_resolving_panic(pattern in "[a-z0-9{},.*?\\[\\]()\\\\|+-]{0,12}") {
+    fn resolving_any_split_pattern_does_not_panic(pattern in "[a-z0-9{},.*?\\[\\]()\\\\|+-]{0,12}") {
         let _ = resolve(&patterns(&[("t", &pattern)]), &numbered(3));
     }
 }
 
 #[test]
-fn a_split_whose_shards_hold_no_sample_is_named_once_they_are_read() {
+fn split_whose_scanned_shards_have_no_samples_is_reported() {
     let plan = listed(&[("train", &["a.tar"]), ("val", &["b.tar", "c.tar"])]);
     let mut facts = DatasetFacts::new("/d".into(), DatasetKind::RawWebDataset);
     facts.shards = shards(&["a.tar", "b.tar", "c.tar"]);

@@ -41,12 +41,12 @@ fn the(plan: &PreparePlan, facts: &DatasetFacts, kind: ProblemKind) -> Problem {
 }
 
 #[test]
-fn a_plan_with_every_answer_has_nothing_against_it() {
+fn plan_with_every_answer_has_no_problems() {
     assert_eq!(validate(&answered(), &usual()), []);
 }
 
 #[test]
-fn a_missing_answer_names_the_flags_that_give_it() {
+fn missing_answer_is_refused_with_its_flags() {
     let plan = PreparePlan::new("/data");
     let problems = validate(&plan, &usual());
     assert_eq!(refusals(&plan, &usual()), [ProblemKind::MissingAnswer, ProblemKind::MissingAnswer]);
@@ -56,7 +56,7 @@ fn a_missing_answer_names_the_flags_that_give_it() {
 }
 
 #[test]
-fn fields_are_held_against_the_class() {
+fn mapped_fields_are_checked_against_the_sample_class() {
     let with = |class: &str, fields: &[(&str, &str)]| PreparePlan { loading: field_map(class, fields), ..answered() };
     let plan = with("CaptioningSample", &[("image", "jpg"), ("captoin", "txt")]);
     assert_eq!(refusals(&plan, &usual()), [ProblemKind::UnknownField, ProblemKind::MissingField]);
@@ -87,7 +87,7 @@ fn a_part_that_no_sample_has_is_refused_once_the_scan_is_complete() {
 }
 
 #[test]
-fn a_part_that_some_samples_lack_is_counted() {
+fn part_missing_in_some_samples_is_a_problem_with_their_number() {
     let plan = PreparePlan { loading: field_map("TextSample", &[("text", "txt")]), ..answered() };
     let problem = the(&plan, &usual(), ProblemKind::SampleLacksPart);
     assert_eq!(problem.message, "3 of 1,000 samples have no part 'txt' (99.7 % have it); the trainer fails on them");
@@ -98,7 +98,7 @@ fn a_part_that_some_samples_lack_is_counted() {
 }
 
 #[test]
-fn an_expression_outside_the_grammar_is_refused_unless_a_part_is_called_so() {
+fn expression_outside_the_grammar_is_refused_unless_it_is_a_part_name() {
     for (expr, why) in [("txt,", "remove the trailing comma"), ("json[c", "missing ]"), ("json[c]][7]", "extra ]")] {
         let plan = PreparePlan { loading: field_map("TextSample", &[("text", expr)]), ..answered() };
         let problem = the(&plan, &usual(), ProblemKind::FieldFails);
@@ -112,7 +112,7 @@ fn an_expression_outside_the_grammar_is_refused_unless_a_part_is_called_so() {
 }
 
 #[test]
-fn excludes_that_match_nothing_are_refused_with_what_was_meant() {
+fn excludes_without_a_match_are_refused_with_a_suggestion() {
     let plan = PreparePlan { exclude_shards: vec!["B".into()], ..answered() };
     assert!(the(&plan, &usual(), ProblemKind::MatchesNothing).hint.unwrap().contains("(?i)B"));
     let plan = PreparePlan { exclude_shards: vec!["(".into()], ..answered() };
@@ -122,7 +122,7 @@ fn excludes_that_match_nothing_are_refused_with_what_was_meant() {
 }
 
 #[test]
-fn an_exclude_item_must_name_a_shard_or_a_sample_in_one() {
+fn exclude_item_must_name_a_shard_or_its_sample() {
     let facts = facts(&["s/a.tar", "s/b.tar"], &[("jpg", 1000), ("txt", 1000)]);
     let plan = |items: &[&str]| PreparePlan {
         excludes: items.iter().map(|i| (*i).into()).collect(),
@@ -141,7 +141,7 @@ fn an_exclude_item_must_name_a_shard_or_a_sample_in_one() {
 }
 
 #[test]
-fn the_dataset_yaml_is_a_plain_file_name_of_its_own() {
+fn dataset_yaml_name_is_a_plain_unreserved_file_name() {
     for bad in ["", "a/b.yaml", "../x.yaml", "/etc/x", "split.yaml", ".info.json", "index.sqlite", "..", "a\nb"] {
         let plan = PreparePlan { dataset_yaml_name: bad.into(), ..answered() };
         assert_eq!(refusals(&plan, &usual()), [ProblemKind::BadName], "{bad:?}");
@@ -150,7 +150,7 @@ fn the_dataset_yaml_is_a_plain_file_name_of_its_own() {
 }
 
 #[test]
-fn without_shards_nothing_else_is_said() {
+fn plan_without_shards_has_only_that_refusal() {
     let mut empty = facts(&[], &[]);
     assert_eq!(refusals(&PreparePlan::new("/data"), &empty), [ProblemKind::NoShards]);
     empty.kind = gristmill_core::DatasetKind::SingleShard;
@@ -172,7 +172,7 @@ fn prepared(plan: Option<PreparePlan>) -> DatasetFacts {
 }
 
 #[test]
-fn prepared_by_another_program_is_refused_without_a_word_on_what_to_do_with_it() {
+fn data_set_prepared_by_another_program_is_refused_without_a_rerun_flag() {
     let facts = prepared(None);
     let problem = the(&answered(), &facts, ProblemKind::AlreadyPrepared);
     assert!(problem.message.contains("another program"));
@@ -184,7 +184,7 @@ fn prepared_by_another_program_is_refused_without_a_word_on_what_to_do_with_it()
 }
 
 #[test]
-fn the_same_plan_again_is_nothing_to_do_and_another_names_what_differs() {
+fn repeated_plan_is_nothing_to_do_and_another_plan_is_refused_with_differences() {
     let mut facts = prepared(Some(answered()));
     assert!(refusals(&answered(), &facts).is_empty());
     assert_eq!(the(&answered(), &facts, ProblemKind::NothingToDo).severity, Severity::Note);
@@ -200,21 +200,21 @@ fn the_same_plan_again_is_nothing_to_do_and_another_names_what_differs() {
 }
 
 #[test]
-fn an_update_asks_nothing_that_was_answered_before() {
+fn update_of_a_prepared_data_set_needs_no_answers() {
     let plan = PreparePlan { rerun: Rerun::Update, ..PreparePlan::new("/data") };
     assert!(refusals(&plan, &prepared(None)).is_empty());
     assert_eq!(refusals(&plan, &usual()), [ProblemKind::MissingAnswer, ProblemKind::MissingAnswer]);
 }
 
 #[test]
-fn indexing_again_needs_a_prepared_data_set_and_no_answers() {
+fn tar_index_only_needs_a_prepared_data_set_and_no_answers() {
     let plan = PreparePlan { scope: Scope::TarIndexOnly, ..PreparePlan::new("/data") };
     assert!(refusals(&plan, &prepared(None)).is_empty());
     assert_eq!(refusals(&plan, &usual()), [ProblemKind::MissingFile]);
 }
 
 #[test]
-fn flags_of_a_rerun_mean_nothing_without_it() {
+fn rerun_options_without_a_rerun_flag_are_refused() {
     let plan = PreparePlan { new_to: Some("val".into()), ..answered() };
     assert_eq!(refusals(&plan, &usual()), [ProblemKind::MissingAnswer]);
     let plan = PreparePlan { reset_excludes: true, ..answered() };
@@ -222,7 +222,7 @@ fn flags_of_a_rerun_mean_nothing_without_it() {
 }
 
 #[test]
-fn duplicate_keys_found_by_the_scan_stop_the_plan_unless_a_way_out_is_taken() {
+fn duplicate_keys_of_the_scan_are_refused_unless_the_plan_resolves_them() {
     let mut facts = usual();
     let group = |shards: &[u32], key: &str, keys| DuplicateKeys { shards: shards.to_vec(), key: key.into(), keys };
     facts.same_keys = vec![group(&[0, 1], "k", 2), group(&[0, 1, 1], "l", 1)];

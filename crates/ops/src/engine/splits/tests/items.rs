@@ -33,7 +33,7 @@ const ODD_KEYS: &[&str] = &[
 ];
 
 #[test]
-fn a_key_of_the_index_is_excluded_as_it_is_whatever_it_looks_like() {
+fn key_from_the_index_is_excluded_literally() {
     for shard in ["s_1.tar", "not {1,2} known.tar", r"back\.tar"] {
         for key in ODD_KEYS {
             let mut editor = editor(FILE);
@@ -54,7 +54,7 @@ fn a_key_of_the_index_is_excluded_as_it_is_whatever_it_looks_like() {
 }
 
 #[test]
-fn a_shard_whose_name_has_two_lines_is_excluded_and_an_unknown_one_is_not() {
+fn multi_line_name_of_a_known_shard_is_excluded_and_of_an_unknown_one_refused() {
     let path = Path::new("/d/.nv-meta/split.yaml");
     let counts = vec![("line\nbreak.tar".to_owned(), 5)];
     let mut editor =
@@ -68,7 +68,7 @@ fn a_shard_whose_name_has_two_lines_is_excluded_and_an_unknown_one_is_not() {
 }
 
 #[test]
-fn what_is_typed_is_an_expression_and_what_is_picked_is_not() {
+fn written_exclude_is_an_expression_and_chosen_exclude_is_literal() {
     for (item, loaded) in [
         (ExcludeItem::written(r"s_1.tar/back\slash"), vec!["s_1.tar/backslash"]),
         (ExcludeItem::sample("s_1.tar", r"back\slash"), vec![r"s_1.tar/back\slash"]),
@@ -105,7 +105,7 @@ fn matches(editor: &SplitEditor) -> Vec<Matches> {
 }
 
 #[test]
-fn excludes_are_looked_up_in_the_index_by_shard_and_key() {
+fn excludes_are_counted_in_the_index_by_shard_and_key() {
     use Matches::{Nothing, Some, Unknown};
     let folder = tempfile::tempdir().unwrap();
     prepared(folder.path());
@@ -139,7 +139,7 @@ fn excludes_are_looked_up_in_the_index_by_shard_and_key() {
 }
 
 #[test]
-fn what_a_copy_has_learned_is_taken_over_with_the_changes_made_meanwhile() {
+fn checked_excludes_of_a_cloned_editor_are_taken_over_after_edits() {
     let folder = tempfile::tempdir().unwrap();
     prepared(folder.path());
     let mut editor = SplitEditor::open(folder.path(), None).unwrap();
@@ -162,7 +162,7 @@ fn what_a_copy_has_learned_is_taken_over_with_the_changes_made_meanwhile() {
 }
 
 #[test]
-fn an_answer_about_items_that_are_gone_changes_nothing() {
+fn check_results_of_removed_items_change_nothing() {
     let mut editor = editor(FILE);
     let before: Vec<ExcludeView> = editor.excludes().iter().cloned().collect();
     editor.take_checked(CheckedItems { found: HashMap::from([(Arc::from("s_9.tar/gone"), 1)]) });
@@ -171,7 +171,7 @@ fn an_answer_about_items_that_are_gone_changes_nothing() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "test data is not published")]
-fn a_copy_that_has_no_row_is_there_all_the_same() {
+fn samples_without_a_database_row_are_found_by_excludes() {
     let folder = tempfile::tempdir().unwrap();
     prepared(folder.path());
     let names: Vec<Arc<str>> = ["s_1.tar/a", "s_1.tar/{a,b,x}", "s_1.tar/x"].map(Arc::from).to_vec();

@@ -81,7 +81,7 @@ fn rounds() -> u64 {
 }
 
 #[test]
-fn undoing_random_edits_of_every_style_gives_the_exact_bytes_back() {
+fn undo_of_random_edits_restores_the_exact_bytes() {
     let only = std::env::var("GRISTMILL_SPLIT_STYLE").unwrap_or_default();
     for entry in std::fs::read_dir("../../tests/golden/split_styles").unwrap() {
         let file = entry.unwrap().path();

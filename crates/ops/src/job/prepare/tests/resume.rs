@@ -75,7 +75,7 @@ fn made_at_once(prepare: impl Fn(&Path)) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn a_stopped_run_goes_on_where_the_data_set_was_moved_to() {
+fn stopped_run_resumes_after_the_data_set_was_moved() {
     let folder = stopped();
     let elsewhere = tempfile::tempdir().unwrap();
     let moved = elsewhere.path().join("moved");
@@ -87,7 +87,7 @@ fn a_stopped_run_goes_on_where_the_data_set_was_moved_to() {
 
 /// The ids of all shards change by one, so the spools of the stopped run belong to other ids.
 #[test]
-fn a_shard_that_was_added_before_all_others_takes_no_spool_from_them() {
+fn shard_added_before_all_others_does_not_use_their_spools() {
     let add = |root: &Path| {
         let mut builder = tar::Builder::new(Vec::new());
         for key in 0..40 {
@@ -106,7 +106,7 @@ fn a_shard_that_was_added_before_all_others_takes_no_spool_from_them() {
 }
 
 #[test]
-fn what_a_scan_has_read_meanwhile_is_not_taken_from_the_stopped_run_as_well() {
+fn shards_of_a_finished_scan_are_not_also_resumed_from_the_stopped_run() {
     let folder = stopped();
     let scan = LiveScan::start(folder.path(), &RunOptions::default()).unwrap();
     scan.wait().unwrap();
@@ -119,7 +119,7 @@ fn what_a_scan_has_read_meanwhile_is_not_taken_from_the_stopped_run_as_well() {
 }
 
 #[test]
-fn problems_of_shards_that_are_taken_over_are_reported_again() {
+fn problems_of_resumed_shards_are_reported_again() {
     let empty_first_shard = |root: &Path| {
         let is_tar = |name: &&PathBuf| name.extension().is_some_and(|extension| extension == "tar");
         let files = files_below(root);

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_of_both_arrays_are_found_as_they_are_written() {
+    fn coco_elements_of_both_arrays_are_found_unchanged() {
         let text = r#" {"info": {"images": [9]}, "images": [ {"a": "],\"}"} , {} ], "x": ["images"], "annotations": [[1, 2]]} "#;
         let (found, scanner) = elements(text);
         let expected = [
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_not_annotations() {
+    fn json_without_both_coco_arrays_is_not_annotations() {
         for text in ["[{}]", "{\"a\": 1}\n{\"b\": 2}", "7", "{\"images\": []}"] {
             let scanner = elements(text).1;
             assert!(scanner.is_other() || !scanner.has_both(), "{text}");

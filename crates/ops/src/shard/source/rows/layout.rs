@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_named_by_the_plan_or_by_extensions() {
+    fn media_parts_are_named_by_the_plan_or_by_file_extension() {
         let one = layout(&["image"], &[]).unwrap();
         assert_eq!(one.media_part(&column("image"), b"a/b.tar.PNG", None), "PNG");
         assert_eq!(one.media_part(&column("image"), b"a/b", Some(2)), "image2.bin");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_with_one_name_are_refused() {
+    fn columns_with_the_same_part_name_are_refused() {
         for (media, text) in [
             (&["a:x"][..], &["b:x"][..]),
             (&[], &["a", "b"]),

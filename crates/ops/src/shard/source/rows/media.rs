@@ -11,7 +11,7 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
-use gristmill_data::source::tar::{can_precede, BLOCK};
+use gristmill_data::source::tar::{may_be_header_of, BLOCK};
 use gristmill_pycompat::json_fields::{slice, Fields};
 use gristmill_storage::files::{metadata, FileInfo};
 use gristmill_storage::folder::OpenFolder;
@@ -160,7 +160,7 @@ impl PreparedMedia {
         let mut header = [0; BLOCK];
         let start = offset.checked_sub(BLOCK as u64);
         let is_read = start.is_some_and(|start| file.read_exact_at(&mut header, start).is_ok());
-        if is_read && can_precede(&header, name, size) {
+        if is_read && may_be_header_of(&header, name, size) {
             return Ok(());
         }
         let failure = Failure::data(ACTIVITY, "the shard has changed since it was indexed").on(Subject::path(path));

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_names_or_paths() {
+    fn row_columns_are_names_or_key_paths() {
         let line =
             r#"{"a.b": 1.10, "a": {"b": 2, "c": {"d": "\u00fc\n"}}, "x": null, "a\u0021": [1, 2], "r": 1, "r": 2}"#;
         assert_eq!(value(line, "a.b"), Ok(Value::Json(b"1.10")));
@@ -195,14 +195,14 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_no_objects_are_refused() {
+    fn rows_without_a_json_object_are_refused() {
         for line in ["[1]", "{\"a\": 1", "{\"a\": \"\\ud800\"}"] {
             assert!(value(line, "a").is_err(), "{line}");
         }
     }
 
     #[test]
-    fn media_are_paths_lists_and_bytes() {
+    fn media_cells_are_paths_lists_or_bytes() {
         let media = |line: &str, is_binary| media_of(&value(line, "m").unwrap(), is_binary);
         assert_eq!(media(r#"{"m": "a.png"}"#, false), Ok(Media::One(Medium::Path("a.png".into()))));
         assert_eq!(

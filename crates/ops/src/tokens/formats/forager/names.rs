@@ -1,6 +1,6 @@
 //! Names of sample files.
 
-use crate::tokens::names::{folder_in_front, stem, unmixed, unpacked_name};
+use crate::tokens::names::{folder_prefix, name_without_compression, stem, unique_names};
 use gristmill_data::source::documents::TextFile;
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use std::collections::HashSet;
 /// prefixed with as much of their folder as distinguishes them; without `may_rename` the result is `None`.
 pub(super) fn forager_names(files: &[TextFile], suffix: &str, may_rename: bool) -> Option<Vec<String>> {
     let bare = |file: &TextFile| {
-        let name = unpacked_name(file);
+        let name = name_without_compression(file);
         stem(name.rsplit('/').next().unwrap_or(name)).to_owned()
     };
     let short: Vec<String> = files.iter().map(|file| format!("{}-{suffix}.bin", bare(file))).collect();
@@ -17,10 +17,10 @@ pub(super) fn forager_names(files: &[TextFile], suffix: &str, may_rename: bool) 
         return None;
     }
     let long = |at: usize| {
-        let name = files.get(at).map(|file| stem(unpacked_name(file)).replace('/', "-")).unwrap_or_default();
-        format!("{}{name}-{suffix}.bin", files.get(at).map(folder_in_front).unwrap_or_default())
+        let name = files.get(at).map(|file| stem(name_without_compression(file)).replace('/', "-")).unwrap_or_default();
+        format!("{}{name}-{suffix}.bin", files.get(at).map(folder_prefix).unwrap_or_default())
     };
-    Some(unmixed(&short, long))
+    Some(unique_names(&short, long))
 }
 
 #[cfg(test)]
@@ -29,7 +29,7 @@ mod tests {
     use crate::tokens::names::files_named;
 
     #[test]
-    fn samples_of_one_stem_get_their_folders_in_front() {
+    fn forager_files_of_one_stem_get_their_folder_as_prefix() {
         let named = |names: &[&str]| forager_names(&files_named(names), "tokenized-samples", true).unwrap();
         assert_eq!(named(&["a.v2.jsonl"]), ["a.v2-tokenized-samples.bin"]);
         assert_eq!(

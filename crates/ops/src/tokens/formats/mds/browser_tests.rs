@@ -15,7 +15,7 @@ fn view() -> TokenView {
 }
 
 #[test]
-fn a_row_is_a_sample_with_its_text() {
+fn mds_sample_is_a_row_with_its_text() {
     let catalog = open_tokens(&golden("d02_shards_hashes/expected"), &view()).unwrap();
     let rows = catalog.samples(SampleAt::default(), 10_000, &Cancel::default()).unwrap();
     assert_eq!(rows.len() as u64, catalog.groups().total());
@@ -28,7 +28,7 @@ fn a_row_is_a_sample_with_its_text() {
 }
 
 #[test]
-fn compressed_shards_are_unpacked_once_and_have_the_rows_of_plain_ones() {
+fn compressed_mds_shards_are_unpacked_once_and_have_the_same_rows() {
     let catalog = open_tokens(&golden("d05_zstd/expected"), &view()).unwrap();
     assert_eq!(catalog.groups().total(), 45);
     let rows = catalog.samples(SampleAt::default(), 10_000, &Cancel::default()).unwrap();
@@ -48,7 +48,7 @@ fn compressed_shards_are_unpacked_once_and_have_the_rows_of_plain_ones() {
 }
 
 #[test]
-fn shards_that_do_not_contain_what_the_index_states_have_a_reason() {
+fn mds_shards_that_contradict_the_index_have_a_failure_reason() {
     let folder = tempfile::tempdir().unwrap();
     let put = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
@@ -82,7 +82,7 @@ fn shards_that_do_not_contain_what_the_index_states_have_a_reason() {
 }
 
 #[test]
-fn damaged_shards_have_rows_with_a_reason() {
+fn rows_of_damaged_mds_shards_have_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let from = golden("d01_fixed/expected");
     for name in ["index.json", "shard.00000.mds"] {

@@ -7,7 +7,7 @@ fn hex_in_pieces(name: &str, bytes: &[u8], piece: usize) -> String {
 }
 
 #[test]
-fn names_ascend_and_are_found() {
+fn hash_names_are_sorted_and_known() {
     assert!(HASHES.is_sorted_by(|a, b| a.0 < b.0));
     assert!(HASHES.iter().all(|(name, _)| is_known(name)));
     assert!(!is_known("shake_128") && hasher("crc32").is_none() && hasher("").is_none());
@@ -15,7 +15,7 @@ fn names_ascend_and_are_found() {
 
 /// Expects the values of Python's xxhash 3.8.2 for prefixes of the bytes `(7 i + 3) mod 251`.
 #[test]
-fn xxhash_is_written_as_in_python() {
+fn xxhash_digests_match_python() {
     let bytes: Vec<u8> = (0..3000_u32).map(|i| ((i * 7 + 3) % 251) as u8).collect();
     for (length, values) in [
         (0, ["02cc5d05", "ef46db3751d8e999", "2d06800538d394c2", "99aa06d3014798d86001c324468d497f"]),
@@ -42,7 +42,7 @@ fn xxhash_is_written_as_in_python() {
 }
 
 #[test]
-fn the_others_are_those_of_hashlib() {
+fn digests_match_hashlib() {
     for (name, start) in [
         ("blake2b", "786a02f742015903c6c6fd852552d272912f4740e15847618a86e217f71f5419"),
         ("blake2s", "69217a3079908094e11121d042354a7c1f55b6482ca1a51e1b250dfd1ed0eef9"),

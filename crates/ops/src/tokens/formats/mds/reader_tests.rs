@@ -37,7 +37,7 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) {
 }
 
 #[test]
-fn sets_of_the_reference_program_have_no_problem() {
+fn mds_sets_of_the_reference_have_no_problems() {
     for case in GOLDEN {
         let (info, _) = with_handles(|handles| ShardsReader.info(&golden(case), None, handles));
         let info = info.unwrap();
@@ -50,7 +50,7 @@ fn sets_of_the_reference_program_have_no_problem() {
 }
 
 #[test]
-fn what_is_wrong_with_a_sample_is_named() {
+fn invalid_mds_samples_are_reported_with_the_reason() {
     let good: &[u8] = &[6, 0, 0, 0, 4, 1, 9, 0, 0, 0];
     assert_eq!(report(&ShardsReader, set(TOKENS, &[good, good]).path(), Some(9)), "");
     let of = |sample: &[u8]| report(&ShardsReader, set(TOKENS, &[good, sample]).path(), Some(9));
@@ -66,7 +66,7 @@ fn what_is_wrong_with_a_sample_is_named() {
 }
 
 #[test]
-fn samples_of_other_columns_are_checked_by_their_lengths() {
+fn mds_samples_of_other_columns_are_checked_by_length() {
     let columns = r#""column_encodings": ["int16", "str", "pkl"], "column_names": ["a", "b", "c"], "column_sizes": [2, null, null]"#;
     let good: &[u8] = &[1, 0, 0, 0, 0, 0, 0, 0, 5, 6, 7];
     let folder = set(columns, &[good]);
@@ -79,7 +79,7 @@ fn samples_of_other_columns_are_checked_by_their_lengths() {
 }
 
 #[test]
-fn indexes_that_do_not_describe_the_files_are_refused() {
+fn mds_indexes_that_contradict_the_files_are_refused() {
     let good: &[u8] = &[6, 0, 0, 0, 4, 1, 9, 0, 0, 0];
     let changed = |from: &str, to: &str| {
         let folder = set(TOKENS, &[good]);

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_is_that_of_the_format_page() {
+    fn mds_configuration_matches_the_format_page() {
         let json = r#"{"column_encodings": ["ndarray:int32"], "column_names": ["tokens"], "column_sizes": [null], "compression": null, "format": "mds", "hashes": [], "size_limit": 67108864, "version": 2}"#;
         assert_eq!(config(DEFAULT_SIZE_LIMIT).to_json(), json);
         let full = Config::new(9, vec!["xxh64".into(), "sha1".into()], Some("zstd:7".into())).to_json();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shape_has_the_smallest_width_that_holds_it() {
+    fn mds_shape_is_stored_in_the_smallest_width() {
         assert_eq!(sample_header(255).unwrap(), [0xfe, 3, 0, 0, 4, 0xff]);
         assert_eq!(sample_header(256).unwrap(), [3, 4, 0, 0, 5, 0, 1]);
         assert_eq!(sample_header(65_536).unwrap(), [5, 0, 4, 0, 6, 0, 0, 1, 0]);

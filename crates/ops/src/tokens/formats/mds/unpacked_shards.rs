@@ -92,7 +92,7 @@ fn write_unpacked(path: &Path, bytes: u64, compression: Compression, target: &Pa
     let mut packed = open_read(path)?.into_reader();
     let decoder = compression.decoder(&mut packed, bytes).map_err(|error| failed(error.to_string()))?;
     let mut decoder = decoder.take(bytes.saturating_add(1));
-    let mut file = BufferedFile::new(RealFs.create_file(target)?, BUFFER_BYTES).kept_cached();
+    let mut file = BufferedFile::new(RealFs.create_file(target)?, BUFFER_BYTES).with_cached_pages();
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         stop.check()?;

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_have_the_prefix_the_key_and_a_number_if_there_may_be_several() {
+    fn megatron_file_names_have_prefix_key_and_optional_number() {
         let plan = |output: &str| PackPlan::new(vec!["a".into()], "t", output);
         let place = Path::new("/x/web.v2");
         let pairs = |prefix: PathBuf, max_tokens| Pairs {

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_index_of_no_documents_has_one_mark() {
+    fn megatron_index_without_documents_has_one_document_boundary() {
         let bytes = index(TokenType::U16, &[], &[], &[]);
         assert_eq!(bytes.len() as u64, HEAD_BYTES + MARK_BYTES);
         assert_eq!(bytes, b"MMIDIDX\0\0\x01\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beyond_the_index_is_refused() {
+    fn megatron_sequence_length_beyond_the_limit_is_refused() {
         assert_eq!(sequence_length((1 << 31) - 1).unwrap(), i32::MAX);
         assert!(sequence_length(1 << 31).unwrap_err().to_string().contains("2147483648 tokens"));
     }

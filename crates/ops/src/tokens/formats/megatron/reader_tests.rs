@@ -27,7 +27,7 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) {
 }
 
 #[test]
-fn a_pair_is_known_by_each_of_its_paths_and_by_its_folder() {
+fn megatron_pair_is_recognized_by_each_path_and_by_its_folder() {
     let folder = pair(&[3, 0, 2]);
     let at = |name: &str| kind_of(&folder.path().join(name)).unwrap();
     for name in ["a_text_document.idx", "a_text_document.bin", "a_text_document"] {
@@ -41,7 +41,7 @@ fn a_pair_is_known_by_each_of_its_paths_and_by_its_folder() {
 }
 
 #[test]
-fn documents_are_rows_also_without_a_token() {
+fn megatron_documents_without_tokens_are_rows() {
     let folder = pair(&[3, 0, 2]);
     let catalog = open_tokens(folder.path(), &TokenView::default()).unwrap();
     let rows = catalog.samples(SampleAt::default(), 10, &Cancel::default()).unwrap();
@@ -51,7 +51,7 @@ fn documents_are_rows_also_without_a_token() {
 }
 
 #[test]
-fn signed_ids_are_signed() {
+fn signed_megatron_token_ids_are_read_as_signed() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "a_text_document.idx", &index(TokenType::I32, &[3], &[1], &[]));
     let tokens = [5, -100, i32::MAX].map(i32::to_le_bytes).concat();
@@ -66,7 +66,7 @@ fn signed_ids_are_signed() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_the_first_number() {
+fn megatron_problems_are_reported_with_the_first_number() {
     assert_eq!(report(&FolderReader, pair(&[3, 0, 2]).path(), Some(9)), "");
     assert!(report(&FolderReader, pair(&[]).path(), None).contains("there are no documents, and readers"));
     assert!(report(&FolderReader, pair(&[0, 0]).path(), None).contains("no document has a token"));
@@ -122,7 +122,7 @@ fn damaged_indexes_are_refused_and_never_panic() {
 }
 
 #[test]
-fn a_wrong_first_mark_is_a_defect_of_the_first_document() {
+fn wrong_first_document_boundary_is_a_defect_of_the_first_document() {
     let folder = pair(&[3, 2]);
     let path = folder.path().join("a_text_document.idx");
     let mut bytes = std::fs::read(path).unwrap();

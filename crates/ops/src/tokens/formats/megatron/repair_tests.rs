@@ -30,7 +30,7 @@ fn set<const N: usize>(at: usize, number: [u8; N]) -> impl Fn(&mut Vec<u8>) {
 }
 
 #[test]
-fn what_follows_from_the_rest_is_repaired() {
+fn derivable_megatron_index_values_are_repaired() {
     let (lengths, offsets) = (34, 34 + 16);
     let marks = offsets + 32;
     assert_eq!(repaired(|_| ()), Ok((0, true)));
@@ -48,7 +48,7 @@ fn what_follows_from_the_rest_is_repaired() {
 }
 
 #[test]
-fn what_could_have_been_otherwise_is_refused() {
+fn ambiguous_megatron_index_damage_is_refused() {
     let (lengths, offsets) = (34, 34 + 16);
     let refused = |change: &dyn Fn(&mut Vec<u8>)| repaired(change).unwrap_err();
     assert!(refused(&set(lengths + 12, 5_i32.to_le_bytes())).contains("neither"), "the last length");

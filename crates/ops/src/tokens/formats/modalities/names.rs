@@ -1,13 +1,14 @@
 //! Names of `.pbin` files.
 
-use crate::tokens::names::{folder_in_front, stem, unmixed, unpacked_name};
+use crate::tokens::names::{folder_prefix, name_without_compression, stem, unique_names};
 use gristmill_data::source::documents::TextFile;
 use std::collections::HashMap;
 
 /// Returns the name of the `.pbin` file of each input, relative to the output folder: the relative name of the input, without a compression
 /// suffix and with the last suffix replaced. Inputs whose names collide keep their full name.
 pub(super) fn pbin_names(files: &[TextFile]) -> Vec<String> {
-    let short: Vec<String> = files.iter().map(|file| format!("{}.pbin", stem(unpacked_name(file)))).collect();
+    let short: Vec<String> =
+        files.iter().map(|file| format!("{}.pbin", stem(name_without_compression(file)))).collect();
     let mut named: HashMap<&str, usize> = HashMap::new();
     for file in files {
         *named.entry(&file.name).or_default() += 1;
@@ -15,9 +16,9 @@ pub(super) fn pbin_names(files: &[TextFile]) -> Vec<String> {
     // Files with equal names are usually in folders with different names.
     let long = |file: &TextFile| match named.get(file.name.as_str()) {
         Some(1) | None => format!("{}.pbin", file.name),
-        Some(_) => format!("{}{}.pbin", folder_in_front(file), stem(unpacked_name(file))),
+        Some(_) => format!("{}{}.pbin", folder_prefix(file), stem(name_without_compression(file))),
     };
-    unmixed(&short, |at| files.get(at).map(long).unwrap_or_default())
+    unique_names(&short, |at| files.get(at).map(long).unwrap_or_default())
 }
 
 #[cfg(test)]

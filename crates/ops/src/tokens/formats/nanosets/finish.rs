@@ -50,7 +50,7 @@ impl Task<'_> {
         let documents = self.bytes("index") / 8;
         let mut padded = LengthChange::default();
         if let Some(padding) = self.finishing.padding {
-            (data, index, tokens, padded) = self.fill_up(padding)?;
+            (data, index, tokens, padded) = self.pad_batches(padding)?;
         }
         let (has_loss, target) = (self.output.has_loss, &self.output.target);
         let loss = self.spool("loss");
@@ -139,7 +139,7 @@ impl Task<'_> {
     }
 
     /// Pads the documents of each batch to one length. Returns the new files, the number of tokens, and the documents that were padded.
-    fn fill_up(&self, padding: Padding) -> Outcome<(PathBuf, PathBuf, u64, LengthChange)> {
+    fn pad_batches(&self, padding: Padding) -> Outcome<(PathBuf, PathBuf, u64, LengthChange)> {
         let dir = self.finishing.folder;
         let [data, index] = ["ds", "index"].map(|end| dir.join(format!("filled-{}", spool(self.rank, end))));
         let (mut tokens_out, mut index_out) = (self.finishing.create(&data)?, self.finishing.create(&index)?);

@@ -107,7 +107,7 @@ impl TokenFormat for Nanosets {
         target.rank.is_some() || target.logging_dir.is_some()
     }
 
-    fn takes_some(&self, plan: &PackPlan) -> bool {
+    fn selects_documents(&self, plan: &PackPlan) -> bool {
         let target = target(plan);
         target.skip > 0 || target.limit.is_some()
     }

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_written_as_datatrove_writes_them() {
+    fn task_statistics_match_datatrove() {
         let of = |values: &[u64]| {
             let mut spread = Spread::default();
             values.iter().for_each(|value| spread.add(*value));

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_have_five_digits_or_more() {
+    fn olmo_part_names_have_at_least_five_digits() {
         for number in [0, 7, 99_999, 100_000, u64::MAX] {
             assert!(is_part_name(&tokens_name(number)) && is_part_name(&table_name(number)), "{number}");
         }

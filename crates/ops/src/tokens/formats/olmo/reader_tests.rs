@@ -32,7 +32,7 @@ fn set(tokens: &[u8], rows: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn sets_of_the_reference_program_have_no_problem_and_all_documents_are_rows() {
+fn olmo_sets_of_the_reference_have_no_problems_and_all_documents_as_rows() {
     assert!(cases().len() >= 7);
     for case in cases() {
         let info = info(&case);

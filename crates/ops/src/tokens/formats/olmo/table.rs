@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_become_spaces() {
+    fn line_breaks_of_file_names_become_spaces() {
         assert_eq!(without_line_breaks("a\r\nb\nc"), "a  b c");
         assert!(matches!(without_line_breaks("a b"), Cow::Borrowed(_)));
     }

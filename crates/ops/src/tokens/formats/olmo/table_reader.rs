@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_follow_each_other_from_0() {
+    fn olmo_table_rows_must_be_consecutive_from_token_0() {
         assert_eq!(read(""), Ok((0, 0)));
         assert_eq!(read("0,3,a,b,1\r\n3,3,a,b,2\r\n3,9,\"a\n,\"\"9\",b,3\r\n"), Ok((3, 9)));
         assert!(read("1,3,a,b,1\r\n").unwrap_err().contains("row 0 is from token 1 to 3"));

@@ -95,7 +95,7 @@ fn modalities(name: &str, tokenizer: &str, change: impl Fn(&mut PackPlan)) -> Ve
 }
 
 #[test]
-fn modalities_of_every_kind() {
+fn modalities_of_every_token_size_and_option() {
     modalities("pack_1_byte", "wl200", |_| {});
     modalities("pack_4_byte", "wl70k", |_| {});
     modalities("pack_bos_eos_template", "bpe1k_bos", |_| {});
@@ -120,7 +120,7 @@ fn modalities_by_sentencepiece() {
 }
 
 #[test]
-fn modalities_lose_what_the_reference_loses_only_with_compat() {
+fn modalities_loses_the_documents_of_the_reference_only_with_compat() {
     for (name, kept, lost) in [("pack_quirk_empty_text", 8, 4), ("pack_quirk_missing_field", 4, 11)] {
         for report in modalities(name, "bpe1k", |plan| plan.compat = true) {
             assert_eq!(report.targets[0].documents, kept, "{name}");
@@ -150,7 +150,7 @@ fn forager(name: &str, tokenizer: &str, target: ForagerTarget) {
 }
 
 #[test]
-fn forager_of_every_kind() {
+fn forager_of_every_sample_size_and_option() {
     let fixed = |size| ForagerTarget::new(SampleSize::Fixed(size));
     forager("tokens_16", "bpe1k", fixed(16));
     forager("tokens_tree", "bpe1k", fixed(32));
@@ -162,7 +162,7 @@ fn forager_of_every_kind() {
 }
 
 #[test]
-fn forager_ends_where_the_reference_ends_only_with_compat() {
+fn forager_fails_where_the_reference_fails_only_with_compat() {
     for (name, documents) in
         [("tokens_fail_empty_line", 5), ("tokens_fail_missing_field", 5), ("tokens_fail_same_stem", 0)]
     {

@@ -47,7 +47,7 @@ fn each_format_ends_with_the_document_that_reaches_the_limit() {
 }
 
 #[test]
-fn a_limited_run_that_was_killed_ends_the_same() {
+fn limited_run_resumed_after_a_kill_gives_the_same_files() {
     let whole = World::new();
     pack(&whole, 60, 1, LINE_BY_LINE);
     let expected = files(&whole.output());

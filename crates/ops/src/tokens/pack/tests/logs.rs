@@ -22,7 +22,7 @@ fn json(path: &Path) -> serde_json::Value {
 }
 
 #[test]
-fn finished_ranks_are_left_to_whoever_finished_them() {
+fn ranks_finished_by_another_run_are_not_packed_again() {
     let (world, plan, logs) = world();
     world.put("logs/completions/00001", b"");
     run(&plan).unwrap();
@@ -39,7 +39,7 @@ fn finished_ranks_are_left_to_whoever_finished_them() {
 }
 
 #[test]
-fn the_tasks_and_what_became_of_them_are_reported() {
+fn task_logs_and_statistics_are_written() {
     let (world, plan, logs) = world();
     run(&plan).unwrap();
     let executor = json(&logs.join("executor.json"));
@@ -63,7 +63,7 @@ fn the_tasks_and_what_became_of_them_are_reported() {
 }
 
 #[test]
-fn a_failed_run_says_why_in_the_log_of_each_task() {
+fn failed_run_writes_its_reason_to_every_task_log() {
     let (_world, mut plan, logs) = world();
     plan.text = TextField::Key("content".into());
     let failure = run(&plan).unwrap_err();
@@ -76,7 +76,7 @@ fn a_failed_run_says_why_in_the_log_of_each_task() {
 }
 
 #[test]
-fn tasks_of_another_division_are_not_taken_for_ours() {
+fn log_folder_of_a_different_task_count_is_refused() {
     let (world, plan, logs) = world();
     world.put("logs/executor.json", br#"{"tasks": 3, "world_size": 3}"#);
     run(&plan).unwrap();

@@ -36,7 +36,7 @@ fn every_file_of_a_finished_run_is_shown_with_its_size() {
 }
 
 #[test]
-fn a_run_that_the_data_refuse_leaves_nothing() {
+fn run_refused_because_of_its_data_leaves_no_files() {
     let world = World::new();
     let plan = PackPlan { text: TextField::Key("body".into()), ..world.plan() };
     let (outputs, _, end) = ended(plan, LINE_BY_LINE, Arc::new(RealFs));
@@ -49,7 +49,7 @@ fn a_run_that_the_data_refuse_leaves_nothing() {
 }
 
 #[test]
-fn a_run_that_a_full_disk_stops_shows_what_is_kept_for_the_next() {
+fn run_stopped_by_a_full_disk_lists_the_kept_files() {
     let counting = FaultFs::new(Fault::Nothing);
     ended(World::new().plan(), LINE_BY_LINE, Arc::new(counting.clone())).2.unwrap();
     let ops = counting.ops();
@@ -83,7 +83,7 @@ fn files_below(folder: &Path) -> u64 {
 }
 
 #[test]
-fn the_log_names_needed_and_free_space_and_calls_a_disk_full_only_where_the_need_does_not_fit() {
+fn log_states_needed_and_free_space_and_warns_only_if_space_is_insufficient() {
     let with = |free| Tuning { free_bytes: Some(free), ..LINE_BY_LINE };
     let said = |log: &[String], words: &str| log.iter().any(|line| line.contains(words));
     let world = World::new();

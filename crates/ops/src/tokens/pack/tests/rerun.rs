@@ -83,7 +83,7 @@ impl World {
 pub(super) const LINE_BY_LINE: Tuning = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None };
 
 #[test]
-fn threads_memory_and_pieces_change_no_byte() {
+fn packed_bytes_do_not_depend_on_threads_memory_and_block_size() {
     let world = World::new();
     let report = world.go().unwrap();
     assert!(report.targets.iter().all(|target| target.documents > 0 && target.skipped.len() >= 2), "{report:?}");
@@ -107,7 +107,7 @@ fn threads_memory_and_pieces_change_no_byte() {
 }
 
 #[test]
-fn formats_together_make_the_bytes_that_each_makes_alone() {
+fn formats_packed_together_have_the_same_bytes_as_packed_alone() {
     let together = World::new();
     together.go().unwrap();
     let expected = files(&together.output());
@@ -131,7 +131,7 @@ fn formats_together_make_the_bytes_that_each_makes_alone() {
 }
 
 #[test]
-fn a_kill_at_any_operation_is_gone_on_with_to_the_same_bytes() {
+fn pack_killed_at_any_operation_resumes_to_the_same_bytes() {
     let expected = World::new();
     let whole = expected.go().unwrap();
     let expected = files(&expected.output());
@@ -160,7 +160,7 @@ fn a_kill_at_any_operation_is_gone_on_with_to_the_same_bytes() {
 }
 
 #[test]
-fn a_full_disk_or_a_power_cut_shows_nothing_half_made_and_can_be_gone_on_with() {
+fn full_disk_or_power_cut_publishes_no_partial_output_and_pack_resumes() {
     let expected = World::new();
     expected.go().unwrap();
     let expected = files(&expected.output());
@@ -186,7 +186,7 @@ fn a_full_disk_or_a_power_cut_shows_nothing_half_made_and_can_be_gone_on_with() 
 }
 
 #[test]
-fn a_second_run_does_nothing_and_another_plan_is_refused_by_what_differs() {
+fn second_run_does_nothing_and_a_different_plan_is_refused_with_differences() {
     let world = World::new();
     world.go().unwrap();
     let before = files(&world.output());
@@ -210,7 +210,7 @@ fn a_second_run_does_nothing_and_another_plan_is_refused_by_what_differs() {
 }
 
 #[test]
-fn what_another_process_made_is_not_replaced() {
+fn files_of_other_programs_are_not_replaced() {
     for (name, is_in_the_way) in [
         ("out/modalities/1.pbin", true),
         ("out/nanosets/00001_unshuffled.ds", true),
@@ -226,7 +226,7 @@ fn what_another_process_made_is_not_replaced() {
 }
 
 #[test]
-fn a_stopped_run_of_another_plan_is_not_thrown_away() {
+fn stopped_run_of_another_plan_is_kept_without_restart() {
     let world = World::new();
     let ops = {
         let counting = FaultFs::new(Fault::Nothing);
@@ -246,7 +246,7 @@ fn a_stopped_run_of_another_plan_is_not_thrown_away() {
 }
 
 #[test]
-fn an_input_that_changes_while_it_is_read_is_named() {
+fn input_that_changes_during_the_run_is_named_in_the_failure() {
     let world = World::new();
     let task = start_on(world.plan(), options(1), LINE_BY_LINE, Arc::new(RealFs)).unwrap();
     world.put("in/2.jsonl", b"{\"text\": \"other\"}\n");
@@ -261,7 +261,7 @@ fn an_input_that_changes_while_it_is_read_is_named() {
 }
 
 #[test]
-fn nothing_but_bad_documents_is_refused_with_the_keys_that_exist() {
+fn run_without_valid_documents_is_refused_with_the_existing_keys() {
     let world = World::new();
     let mut plan = world.plan();
     plan.text = TextField::Key("content".into());
@@ -272,7 +272,7 @@ fn nothing_but_bad_documents_is_refused_with_the_keys_that_exist() {
 }
 
 #[test]
-fn a_cancelled_run_shows_nothing_and_goes_on() {
+fn cancelled_pack_publishes_nothing_and_resumes() {
     let world = World::new();
     let task = start_on(world.plan(), options(2), LINE_BY_LINE, Arc::new(RealFs)).unwrap();
     task.cancel();
@@ -287,7 +287,7 @@ fn a_cancelled_run_shows_nothing_and_goes_on() {
 }
 
 #[test]
-fn a_schema_of_other_samples_does_not_stay_next_to_these() {
+fn stale_sample_schema_is_removed_by_overwrite() {
     let world = World::new();
     let mut plan = world.plan();
     (plan.modalities, plan.nanosets, plan.overwrite) = (None, None, true);
@@ -300,7 +300,7 @@ fn a_schema_of_other_samples_does_not_stay_next_to_these() {
 }
 
 #[test]
-fn a_disk_that_is_too_small_is_reported_before_the_work() {
+fn insufficient_disk_space_is_refused_before_packing() {
     let world = World::new();
     let with = |free| Tuning { free_bytes: Some(free), ..LINE_BY_LINE };
     let failure = world.run(options(1), with(100), Arc::new(RealFs)).unwrap_err();
@@ -314,7 +314,7 @@ fn a_disk_that_is_too_small_is_reported_before_the_work() {
 }
 
 #[test]
-fn a_preview_is_about_what_comes_and_writes_nothing() {
+fn preview_matches_the_report_and_writes_nothing() {
     let world = World::new();
     let seen = preview(&world.plan(), &options(1), &Default::default()).unwrap();
     assert!(!world.output().exists() && !world.dir.path().join("out.gristmill").exists());
@@ -341,7 +341,7 @@ fn a_preview_is_about_what_comes_and_writes_nothing() {
 }
 
 #[test]
-fn a_long_line_that_gives_no_document_makes_no_estimate_larger() {
+fn long_line_without_a_document_does_not_increase_the_estimate() {
     let world = World { dir: tempfile::tempdir().unwrap() };
     let documents = |count: usize| "{\"text\": \"some words of a document\"}\n".repeat(count);
     let long = format!("{{\"version\": \"{}\"}}", "no text ".repeat(1 << 20));
@@ -379,7 +379,7 @@ fn an_output_in_the_input_folder_is_never_read_as_input() {
 }
 
 #[test]
-fn what_is_left_of_a_file_that_is_cut_short_is_packed_and_reported() {
+fn readable_part_of_a_cut_file_is_packed_and_the_damage_reported() {
     use std::io::Write as _;
     let world = World::new();
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -396,7 +396,7 @@ fn what_is_left_of_a_file_that_is_cut_short_is_packed_and_reported() {
 }
 
 #[test]
-fn a_document_of_many_megabytes_passes_through_little_memory() {
+fn document_of_megabytes_is_packed_with_little_memory() {
     let world = World::new();
     let long = format!("{{\"text\": \"{}\"}}\n{{\"text\": \"after\"}}\n", "many words ".repeat(400_000));
     world.put("in/6.jsonl", long.as_bytes());
@@ -406,7 +406,7 @@ fn a_document_of_many_megabytes_passes_through_little_memory() {
 }
 
 #[test]
-fn a_run_that_was_started_with_paths_from_some_folder_goes_on_by_the_plan_that_it_left() {
+fn run_started_with_relative_paths_resumes_by_its_recorded_plan() {
     let world = World::new();
     let counting = FaultFs::new(Fault::Nothing);
     World::new().run(options(1), LINE_BY_LINE, Arc::new(counting.clone())).unwrap();

@@ -44,7 +44,7 @@ fn a_killed_run_continues_to_the_same_rows() {
 }
 
 #[test]
-fn threads_blocks_and_single_ranks_change_no_byte() {
+fn row_order_does_not_depend_on_threads_blocks_and_single_ranks() {
     for (input, deal) in INPUTS.into_iter().flat_map(|input| DEALS.map(|deal| (input, deal))) {
         let dir = tempfile::tempdir().unwrap();
         pack(&dealt(input, deal, &dir.path().join("whole")), 1, Tuning::default(), Arc::new(RealFs)).unwrap();

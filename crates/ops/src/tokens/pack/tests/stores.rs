@@ -11,7 +11,7 @@ fn text(number: usize) -> Vec<u8> {
 }
 
 #[test]
-fn each_file_is_opened_once_and_the_output_does_not_depend_on_threads_and_places() {
+fn each_input_is_opened_once_and_output_does_not_depend_on_threads_and_location() {
     let dir = tempfile::tempdir().unwrap();
     let local = dir.path().join("input");
     std::fs::create_dir(&local).unwrap();

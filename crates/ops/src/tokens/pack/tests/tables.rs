@@ -51,7 +51,7 @@ fn fields(table: &Table) -> [TextField; 2] {
 }
 
 #[test]
-fn a_killed_run_continues_at_a_row_to_the_same_bytes() {
+fn killed_table_run_resumes_at_a_row_to_the_same_bytes() {
     TABLES.iter().for_each(kill_and_continue);
 }
 
@@ -90,7 +90,7 @@ fn kill_and_continue(table: &Table) {
 }
 
 #[test]
-fn threads_and_blocks_change_no_byte() {
+fn table_output_does_not_depend_on_threads_and_blocks() {
     for (table, field) in TABLES.iter().flat_map(|table| fields(table).map(|field| (table, field))) {
         let dir = tempfile::tempdir().unwrap();
         pack(&rows(table, field.clone(), &dir.path().join("whole")), 1, Tuning::default(), Arc::new(RealFs)).unwrap();

@@ -46,7 +46,7 @@ fn differing(dir: &Path, at: usize) -> (PackPlan, Vec<u64>) {
 }
 
 #[test]
-fn a_difference_sends_the_run_to_the_reference_which_does_all_of_it_again() {
+fn difference_from_the_reference_repeats_the_run_with_the_reference() {
     let by_lines = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None };
     for (threads, tuning) in [(1, by_lines), (2, by_lines), (2, Tuning::default())] {
         let dir = tempfile::tempdir().unwrap();
@@ -66,7 +66,7 @@ fn a_difference_sends_the_run_to_the_reference_which_does_all_of_it_again() {
 }
 
 #[test]
-fn a_difference_in_a_document_that_is_not_compared_is_not_seen() {
+fn difference_in_an_uncompared_document_is_not_detected() {
     let dir = tempfile::tempdir().unwrap();
     let (plan, expected) = differing(dir.path(), 30);
     assert!(!Tokenizer::load(&plan.tokenizer).unwrap().guard().wants(30));
@@ -77,7 +77,7 @@ fn a_difference_in_a_document_that_is_not_compared_is_not_seen() {
 }
 
 #[test]
-fn a_difference_in_texts_that_are_in_no_document_sends_the_run_to_the_reference_too() {
+fn difference_in_texts_outside_documents_repeats_the_run_with_the_reference() {
     for threads in [1, 2] {
         let dir = tempfile::tempdir().unwrap();
         let (mut plan, expected) = differing(dir.path(), 30);
@@ -107,7 +107,7 @@ fn a_difference_in_texts_that_are_in_no_document_sends_the_run_to_the_reference_
 }
 
 #[test]
-fn texts_are_filled_up_in_batches_of_ten_thousand_with_a_warning() {
+fn texts_are_padded_in_batches_of_ten_thousand_with_a_warning() {
     let dir = tempfile::tempdir().unwrap();
     let json = r#"{"version":"1.0","truncation":null,
         "padding":{"strategy":"BatchLongest","direction":"Right","pad_to_multiple_of":null,"pad_id":9,"pad_type_id":0,"pad_token":"[PAD]"},
@@ -143,7 +143,7 @@ fn texts_are_filled_up_in_batches_of_ten_thousand_with_a_warning() {
 }
 
 #[test]
-fn documents_after_carriage_returns_are_encoded_like_those_of_lines() {
+fn documents_separated_by_carriage_returns_are_encoded_like_lines() {
     let dir = tempfile::tempdir().unwrap();
     // More documents than are encoded together, with blank ones in between.
     let texts: Vec<String> = (0..700).map(|n| format!("document {n} of a few words")).collect();

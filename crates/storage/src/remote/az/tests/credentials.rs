@@ -4,7 +4,7 @@ use super::*;
 use std::process::Command;
 
 #[test]
-fn a_signature_is_in_the_query_and_in_no_message() {
+fn shared_access_signature_is_sent_in_the_query_and_never_shown() {
     let server = azure::start(&[("k", b"abc")]);
     let store = store_with(&server, &[SAS]);
     assert_eq!(read(&store, "k").unwrap(), b"abc");
@@ -31,7 +31,7 @@ fn a_signature_is_in_the_query_and_in_no_message() {
 }
 
 #[test]
-fn the_clock_of_the_store_counts_once() {
+fn azure_store_clock_is_adopted_once() {
     let server = azure::start(&[("k", b"abc")]);
     let store = store(&server);
     let skewed = || {
@@ -56,7 +56,7 @@ fn the_clock_of_the_store_counts_once() {
 }
 
 #[test]
-fn tokens_are_those_of_the_environment_and_renewed_once() {
+fn azure_tokens_come_from_the_environment_and_are_renewed_once() {
     let server = azure::start(&[("k", b"abc")]);
     let token = |name: &str| format!(r#"{{"access_token":"{name}","expires_in":"3600"}}"#);
     server.state.lock().unwrap().services = vec![
@@ -99,7 +99,7 @@ fn tokens_are_those_of_the_environment_and_renewed_once() {
 }
 
 #[test]
-fn the_program_az_prints_a_token_if_a_user_has_logged_in() {
+fn az_program_gives_a_token_if_a_user_is_logged_in() {
     let server = azure::start(&[("k", b"abc")]);
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("az");
@@ -119,7 +119,7 @@ fn the_program_az_prints_a_token_if_a_user_has_logged_in() {
 }
 
 #[test]
-fn without_credentials_a_read_is_tried_without_a_signature() {
+fn azure_read_without_credentials_is_sent_unsigned() {
     let server = azure::start(&[("k", b"abc")]);
     let store = store_with(&server, &[]);
     assert_eq!(read(&store, "k").unwrap(), b"abc");
@@ -131,7 +131,7 @@ fn without_credentials_a_read_is_tried_without_a_signature() {
 }
 
 #[test]
-fn addresses_lead_to_their_account() {
+fn azure_address_selects_its_account_and_credentials() {
     let host = |host: &str, values: &[(&str, &str)], profile: AzureProfile| {
         let context = context(profile, values, Some(host).filter(|host| !host.is_empty()))?;
         let (url, keys) = (context.config.url("c", "a b", &[], None)?, context.config.keys.clone());
@@ -198,7 +198,7 @@ fn addresses_lead_to_their_account() {
 }
 
 #[test]
-fn without_credentials_no_key_is_read_and_http_is_enough() {
+fn anonymous_azure_profile_reads_no_key_and_allows_http() {
     let endpoint = ("AZURE_STORAGE_ENDPOINT", "http://data.example.com");
     let profile = || AzureProfile { is_anonymous: true, ..AzureProfile::default() };
     for values in [&[ACCOUNT, endpoint, SAS][..], &[ACCOUNT, (KEY.0, "wrong!")]] {
@@ -210,7 +210,7 @@ fn without_credentials_no_key_is_read_and_http_is_enough() {
 }
 
 #[test]
-fn addresses_are_checked_as_they_are_typed() {
+fn azure_addresses_are_checked() {
     let fine = "abfss://c-1@acc.dfs.core.windows.net/a b";
     assert_eq!(address::check(fine).unwrap(), fine);
     assert_eq!(address::check(&fine.replace("abfss", "abfs")).unwrap(), fine);

@@ -129,7 +129,7 @@ fn listings_have_pages_in_order_and_unusual_keys() {
 }
 
 #[test]
-fn folders_of_an_account_are_folders_and_its_pages_are_sorted_together() {
+fn azure_folders_of_hierarchical_accounts_are_listed_in_order_across_pages() {
     let server = azure::start(&[("a", b""), ("a-b", b"1"), ("a/x", b"2"), ("b", b"3")]);
     server.state.lock().unwrap().folders = vec!["a".to_owned()];
     let store = store(&server);
@@ -199,7 +199,7 @@ fn damaged_answers_are_completed_and_other_versions_refused() {
 }
 
 #[test]
-fn blobs_are_put_under_conditions_and_removed() {
+fn azure_blobs_are_put_conditionally_and_removed() {
     let server = azure::start(&[("there", b"old")]);
     let store = store(&server);
     assert!(put(&store, "new", Content::Bytes(b"abc"), Condition::IfAbsent).unwrap());
@@ -275,7 +275,7 @@ fn large_blobs_are_put_in_blocks() {
 }
 
 #[test]
-fn blobs_are_made_in_the_access_tier_that_is_set() {
+fn azure_blobs_are_created_in_the_configured_access_tier() {
     let server = azure::start(&[]);
     let settings = RemoteSettings {
         endpoint_url: Some(server.address.clone()),
@@ -299,7 +299,7 @@ fn blobs_are_made_in_the_access_tier_that_is_set() {
 }
 
 #[test]
-fn blobs_are_copied_by_the_store_with_the_right_to_read_them() {
+fn azure_blobs_are_copied_on_the_server_with_key_or_signature() {
     let bytes = content(2500);
     let server = azure::start(&[("a b", &bytes)]);
     let copy = |store: &AzureStore, to: &str| at("a b", |from| at(to, |to| store.copy(from, to, &|_| Ok(()))));
@@ -323,7 +323,7 @@ fn blobs_are_copied_by_the_store_with_the_right_to_read_them() {
 }
 
 #[test]
-fn unfinished_uploads_are_found_and_ended() {
+fn unfinished_azure_uploads_are_listed_and_removed() {
     let server = azure::start(&[("empty", b""), ("folder", b""), ("marker", b"")]);
     let header = |text: &str| format!("{text}\r\n");
     {

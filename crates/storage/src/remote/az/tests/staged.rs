@@ -15,7 +15,7 @@ fn send(store: &AzureStore, bytes: &[u8]) -> StagedObject {
 }
 
 #[test]
-fn a_blob_is_sent_in_blocks_and_visible_when_it_is_completed() {
+fn staged_azure_blob_is_visible_only_when_completed() {
     let server = azure::start(&[]);
     let (store, bytes) = (store(&server), content(BYTES));
     let can_stage = |bytes, memory| at("k", |url| store.can_stage(url, bytes, memory));

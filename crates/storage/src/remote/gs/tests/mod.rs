@@ -104,7 +104,7 @@ fn a_service_account_gets_a_token_by_a_signed_request() {
 }
 
 #[test]
-fn other_credentials_are_looked_for_in_their_order() {
+fn google_credentials_are_searched_in_order() {
     let world = World::new(&[("k", b"abc")]);
     let token = |values: &[(&str, &str)]| {
         read(&*world.store(values), "k")?;
@@ -141,7 +141,7 @@ fn other_credentials_are_looked_for_in_their_order() {
 }
 
 #[test]
-fn objects_are_put_with_a_checksum_and_the_condition_of_google() {
+fn google_objects_are_put_with_checksum_and_generation_condition() {
     let world = World::new(&[("there", b"old")]);
     let store = world.store(&[("CLOUDSDK_AUTH_ACCESS_TOKEN", "t")]);
     assert!(put(&*store, "new", Content::Bytes(b"123456789"), Condition::IfAbsent).unwrap());
@@ -165,7 +165,7 @@ fn objects_are_put_with_a_checksum_and_the_condition_of_google() {
 }
 
 #[test]
-fn versions_are_generations() {
+fn google_object_version_is_its_generation() {
     let world = World::new(&[("k", &content(300_000))]);
     let store = world.store(&[("CLOUDSDK_AUTH_ACCESS_TOKEN", "t")]);
     let (bucket, path, mut listed) = (PathBuf::from("gs://b"), PathBuf::from("gs://b/k"), None);
@@ -187,7 +187,7 @@ fn versions_are_generations() {
 }
 
 #[test]
-fn refusals_have_the_words_of_google() {
+fn google_refusals_have_specific_messages() {
     let world = World::new(&[("k", b"abc")]);
     let refuse = |status, code: &str| {
         let body = format!("<Error><Code>{code}</Code><Message>hidden</Message></Error>");

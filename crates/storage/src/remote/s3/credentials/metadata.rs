@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_not_asked_for_anywhere() {
+    fn credentials_are_requested_only_over_https_or_from_local_addresses() {
         let is_allowed = |address: &str| super::is_allowed(&Url::parse(address).unwrap());
         assert!(is_allowed("https://example.com/x") && is_allowed("http://169.254.170.23/v1"));
         assert!(is_allowed("http://127.0.0.1:80/x") && is_allowed("http://[fd00:ec2::23]/v1"));

@@ -97,14 +97,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_split_like_those_of_a_shell() {
+    fn credential_command_is_split_like_in_a_shell() {
         let words = split_words(r#"/a/b 'c d' "e \"f\" \g" h\ i ''"#).unwrap();
         assert_eq!(words, ["/a/b", "c d", r#"e "f" \g"#, "h i", ""]);
         assert_eq!(split_words("a 'b"), None);
     }
 
     #[test]
-    fn a_program_prints_keys_or_is_refused_without_its_output() {
+    fn credential_program_gives_keys_and_its_output_is_never_shown() {
         let run = |command: &str| {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             runtime.block_on(super::run(command, "the profile p"))

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_is_around_a_key_takes_one_request() {
+fn keys_with_a_common_prefix_are_looked_up_in_one_request() {
     let server = Server::start(&[("out/a.ds", b"1"), ("out/a.gristmill/report.json", b"{}"), ("out/b", b"2")]);
     let store = store(&server);
     store.fetch_listing(&RemoteUrl::parse(&path("out/a")).unwrap()).unwrap();
@@ -24,7 +24,7 @@ fn what_is_around_a_key_takes_one_request() {
 }
 
 #[test]
-fn an_object_that_was_opened_is_known_for_a_moment() {
+fn opened_object_is_briefly_known_without_a_request() {
     let server = Server::start(&[("k", b"abc")]);
     let store = store(&server);
     assert_eq!(read(&store, "k").unwrap(), b"abc");

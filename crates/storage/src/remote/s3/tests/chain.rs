@@ -32,7 +32,7 @@ const ROLE: &str = "<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKe
 const JSON: &str = r#"{"AccessKeyId":"JSONKEY","SecretAccessKey":"s","Token":"t","Expiration":"2100-01-01T00:00:00Z"}"#;
 
 #[test]
-fn profiles_give_keys() {
+fn aws_profiles_provide_keys() {
     let (server, files) = (Server::start(&[("k", b"abc")]), Files::new());
     server.state.lock().unwrap().services.push(("/sts".to_owned(), 200, ROLE.to_owned()));
     let config = files.write(
@@ -65,7 +65,7 @@ fn profiles_give_keys() {
 }
 
 #[test]
-fn the_place_of_the_program_gives_keys() {
+fn web_identity_container_and_instance_services_provide_aws_keys() {
     let (server, files) = (Server::start(&[("k", b"abc")]), Files::new());
     let token = files.write("token", "webtoken\n");
     let services = [
@@ -127,7 +127,7 @@ fn single_sign_on_uses_the_cached_token() {
 }
 
 #[test]
-fn keys_that_have_ended_are_renewed() {
+fn expired_aws_keys_are_renewed() {
     let (server, files) = (Server::start(&[("k", b"abc")]), Files::new());
     let count = files.write("count", "");
     let script = format!(
@@ -145,7 +145,7 @@ fn keys_that_have_ended_are_renewed() {
 }
 
 #[test]
-fn a_failure_about_a_setting_names_the_setting() {
+fn incomplete_aws_setting_is_named_in_the_failure() {
     let server = Server::start(&[("k", b"x")]);
     let failure = failure(read(&store_with(&server, &[("AWS_ACCESS_KEY_ID", "AKIDTEST")]), "k").unwrap_err());
     let expected = "getting the credentials failed on 'AWS_SECRET_ACCESS_KEY': it is not set, and AWS_ACCESS_KEY_ID is";

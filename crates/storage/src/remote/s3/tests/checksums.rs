@@ -18,7 +18,7 @@ fn sent(server: &Server) -> Vec<Option<String>> {
 }
 
 #[test]
-fn what_is_put_has_its_checksum_and_is_signed_without_encryption() {
+fn put_request_has_a_checksum_and_a_signed_payload_without_tls() {
     let server = Server::start(&[]);
     let store = store(&server);
     put(&store, "a", b"123456789").unwrap();
@@ -31,7 +31,7 @@ fn what_is_put_has_its_checksum_and_is_signed_without_encryption() {
 }
 
 #[test]
-fn a_store_without_checksums_gets_none() {
+fn store_without_checksum_support_receives_none_afterwards() {
     for (status, code) in [(400, "InvalidRequest"), (501, "NotImplemented")] {
         let server = Server::start(&[]);
         let store = store(&server);
@@ -57,7 +57,7 @@ fn a_refusal_for_another_reason_leaves_checksums_on() {
 }
 
 #[test]
-fn what_is_stored_with_another_checksum_is_sent_again() {
+fn object_stored_with_a_wrong_checksum_is_sent_again() {
     let server = Server::start(&[]);
     let store = store(&server);
     server.fault("PUT", Fault::Answer(200, format!("{CHECKSUM}: AAAAAAAAAAA=\r\n"), String::new()));
@@ -67,7 +67,7 @@ fn what_is_stored_with_another_checksum_is_sent_again() {
 }
 
 #[test]
-fn the_checksum_of_a_completed_object_is_compared_with_that_of_its_parts() {
+fn checksum_of_a_completed_object_is_compared_with_its_parts() {
     let server = Server::start(&[]);
     server.state.lock().unwrap().names_checksums = true;
     let (store, bytes) = (store(&server), content((17 << 20) + 5));

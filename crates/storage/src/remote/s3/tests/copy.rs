@@ -35,7 +35,7 @@ fn an_object_is_copied_by_the_store() {
 }
 
 #[test]
-fn what_the_store_does_not_copy_is_left_to_the_caller() {
+fn refused_server_side_copy_is_left_to_the_caller() {
     let server = Server::start(&[("k", b"abc")]);
     let store = store(&server);
     for (status, code) in [(403, "AccessDenied"), (501, "NotImplemented"), (400, "InvalidRequest")] {
@@ -83,7 +83,7 @@ fn large_objects_are_copied_in_parts() {
 }
 
 #[test]
-fn an_upload_that_has_vanished_is_begun_again() {
+fn vanished_multipart_copy_is_started_again() {
     let bytes = content(2500);
     let server = Server::start(&[("k", &bytes)]);
     let store = store(&server);
@@ -101,7 +101,7 @@ fn an_upload_that_has_vanished_is_begun_again() {
 }
 
 #[test]
-fn uploads_of_others_are_looked_for_only_with_the_lock() {
+fn unfinished_uploads_are_listed_only_while_the_lock_is_held() {
     let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let (store, source) = (store(&server), dir.path().join("large"));
     std::fs::write(&source, content(9 << 20)).unwrap();
@@ -116,7 +116,7 @@ fn uploads_of_others_are_looked_for_only_with_the_lock() {
 }
 
 #[test]
-fn the_tag_of_an_object_that_was_put_whole_is_its_md5() {
+fn etag_of_an_object_put_in_one_piece_is_its_md5() {
     let server = Server::start(&[("k", b"abc")]);
     let store = store(&server);
     let address = path("k");

@@ -4,7 +4,7 @@ use super::*;
 use std::time::Duration;
 
 #[test]
-fn settings_name_the_source_of_the_key_and_not_the_key() {
+fn s3_settings_name_the_source_of_the_key_without_the_secret() {
     let server = Server::start(&[]);
     let settings = store_with(&server, &[&KEYS[..], &[("AWS_REGION", "eu-west-1")]].concat()).read_settings().unwrap();
     assert_eq!(settings.credentials, "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, key …TEST");
@@ -15,7 +15,7 @@ fn settings_name_the_source_of_the_key_and_not_the_key() {
 }
 
 #[test]
-fn guards_are_what_the_store_refuses() {
+fn s3_guards_are_detected_by_probing_the_store() {
     let server = Server::start(&[("k", b"probe")]);
     let (store, address) = (store(&server), path("k"));
     let guards = || store.guards(&RemoteUrl::parse(&address).unwrap(), b"probe").unwrap().unwrap();
@@ -34,7 +34,7 @@ fn guards_are_what_the_store_refuses() {
 }
 
 #[test]
-fn unfinished_uploads_are_listed_by_pages_and_ended() {
+fn unfinished_s3_uploads_are_listed_in_pages_and_aborted() {
     let server = Server::start(&[]);
     let (store, address) = (store(&server), path("a"));
     let url = RemoteUrl::parse(&address).unwrap();
@@ -77,7 +77,7 @@ fn unfinished_uploads_are_listed_by_pages_and_ended() {
 }
 
 #[test]
-fn a_store_whose_pages_do_not_end_is_not_followed_forever() {
+fn endless_upload_pages_are_read_up_to_a_limit() {
     let server = Server::start(&[]);
     let (store, address) = (store(&server), path("a"));
     let next = "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker></ListMultipartUploadsResult>";
@@ -87,7 +87,7 @@ fn a_store_whose_pages_do_not_end_is_not_followed_forever() {
 }
 
 #[test]
-fn the_age_of_an_object_is_by_the_clock_of_the_store() {
+fn object_age_is_computed_by_the_clock_of_the_store() {
     let server = Server::start(&[("lock", b"x")]);
     let dates = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nDate: Sun, 06 Nov 1994 10:54:37 GMT\r\n".to_owned();
     server.state.lock().unwrap().faults.push(("HEAD".to_owned(), Fault::Answer(200, dates, String::new())));
@@ -97,7 +97,7 @@ fn the_age_of_an_object_is_by_the_clock_of_the_store() {
 }
 
 #[test]
-fn a_store_names_its_service_and_profiles_are_left_out_of_addresses() {
+fn store_service_is_its_endpoint_and_usual_address_has_no_profile() {
     let server = Server::start(&[]);
     let address = path("a/b");
     let url = RemoteUrl::parse(&address).unwrap();

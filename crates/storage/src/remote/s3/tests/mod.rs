@@ -165,7 +165,7 @@ fn listings_have_pages_in_order_and_unusual_keys() {
 }
 
 #[test]
-fn versions_of_listings_are_those_of_objects() {
+fn listed_version_equals_the_version_of_the_object() {
     let server = Server::start(&[("k", b"abc")]);
     let store = store(&server);
     let mut listed = None;
@@ -217,7 +217,7 @@ fn damaged_answers_are_completed() {
 }
 
 #[test]
-fn a_body_that_makes_progress_is_never_given_up() {
+fn s3_read_that_progresses_is_never_abandoned() {
     let bytes = content(60_000);
     let server = Server::start(&[("k", &bytes)]);
     for _ in 0..30 {
@@ -230,7 +230,7 @@ fn a_body_that_makes_progress_is_never_given_up() {
 }
 
 #[test]
-fn answers_that_do_not_fit_are_refused() {
+fn s3_answers_with_another_tag_or_without_ranges_are_refused() {
     let bytes = content(400_000);
     for (fault, why) in [(Fault::OtherTag, "changed while"), (Fault::Whole, "does not answer ranges")] {
         let server = Server::start(&[("k", &bytes)]);
@@ -251,7 +251,7 @@ fn answers_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn every_request_of_a_host_waits_as_it_asks() {
+fn requests_to_a_host_wait_for_the_requested_pause() {
     let server = Server::start(&[("k", b"abc"), ("l", b"abc")]);
     let store = store(&server);
     assert_eq!(read(&store, "k").unwrap(), b"abc");
@@ -276,7 +276,7 @@ fn every_request_of_a_host_waits_as_it_asks() {
 }
 
 #[test]
-fn refusals_have_their_own_words() {
+fn s3_refusals_have_specific_messages() {
     for (status, code, why) in [
         (403, "InvalidAccessKeyId", "does not know the key …TEST"),
         (403, "SignatureDoesNotMatch", "secret of the key …TEST is wrong"),
@@ -302,7 +302,7 @@ fn refusals_have_their_own_words() {
 }
 
 #[test]
-fn the_code_of_a_refusal_of_head_is_asked_for() {
+fn refusal_code_of_a_head_request_is_fetched_by_another_request() {
     let server = Server::start(&[("k", b"abc")]);
     server.fault("HEAD", Fault::Answer(400, String::new(), String::new()));
     assert!(info(&store(&server), "k").unwrap().is_some(), "it was temporary");
@@ -318,7 +318,7 @@ fn the_code_of_a_refusal_of_head_is_asked_for() {
 }
 
 #[test]
-fn the_region_of_an_answer_is_taken_once() {
+fn region_of_a_redirect_answer_is_adopted_once() {
     for (status, code) in [(301, "PermanentRedirect"), (400, "AuthorizationHeaderMalformed")] {
         let server = Server::start(&[("k", b"abc")]);
         let body = format!("<Error><Code>{code}</Code><Region>eu-west-3</Region></Error>");
@@ -335,7 +335,7 @@ fn the_region_of_an_answer_is_taken_once() {
 }
 
 #[test]
-fn the_clock_of_the_store_is_taken_once() {
+fn s3_store_clock_is_adopted_once() {
     let server = Server::start(&[("k", b"abc")]);
     let body = "<Error><Code>RequestTimeTooSkewed</Code></Error>".to_owned();
     let date = "Date: Thu, 01 Jan 2015 00:00:00 GMT\r\n".to_owned();
@@ -345,7 +345,7 @@ fn the_clock_of_the_store_is_taken_once() {
 }
 
 #[test]
-fn a_store_that_is_not_there_is_named_soon() {
+fn unreachable_store_is_reported_after_three_tries() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -357,7 +357,7 @@ fn a_store_that_is_not_there_is_named_soon() {
 }
 
 #[test]
-fn reads_without_keys_are_tried_without_a_signature() {
+fn s3_read_without_keys_is_sent_unsigned() {
     let server = Server::start(&[("k", b"abc")]);
     let store = store_with(&server, &[("AWS_REQUEST_PAYER", "requester")]);
     assert_eq!(read(&store, "k").unwrap(), b"abc");
@@ -415,7 +415,7 @@ fn objects_are_put_replaced_and_removed() {
 }
 
 #[test]
-fn a_put_whose_answer_was_lost_is_recognized() {
+fn put_with_a_lost_answer_is_recognized_as_done() {
     let server = Server::start(&[]);
     let store = store(&server);
     server.fault("PUT", Fault::Cut(0));
@@ -436,7 +436,7 @@ fn a_put_whose_answer_was_lost_is_recognized() {
 }
 
 #[test]
-fn an_object_is_replaced_if_it_is_still_of_the_version() {
+fn object_is_replaced_only_if_its_version_is_unchanged() {
     let (server, dir) = (Server::start(&[("split", b"old")]), tempfile::tempdir().unwrap());
     let store = store(&server);
     let stamp = || info(&store, "split").unwrap().unwrap().stamp;
@@ -466,7 +466,7 @@ fn an_object_is_replaced_if_it_is_still_of_the_version() {
 }
 
 #[test]
-fn large_files_are_put_in_parts_and_nothing_is_left_of_one_that_fails() {
+fn large_files_are_put_in_parts_and_a_failed_upload_leaves_no_parts() {
     let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let (store, source) = (store(&server), dir.path().join("large"));
     let bytes = content((40 << 20) + 17);
@@ -490,7 +490,7 @@ fn large_files_are_put_in_parts_and_nothing_is_left_of_one_that_fails() {
 }
 
 #[test]
-fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
+fn copy_resumes_the_upload_of_a_killed_copy() {
     let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let (store, source) = (store(&server), dir.path().join("large"));
     let part = 2 << 20;
@@ -556,7 +556,7 @@ impl RangeRead for CancelledFile {
 }
 
 #[test]
-fn a_copy_that_is_cancelled_keeps_its_upload_for_the_next_one() {
+fn cancelled_copy_keeps_its_upload_for_the_next_run() {
     let server = Server::start(&[]);
     let store = store(&server);
     let address = "s3://b/cancelled";
@@ -617,7 +617,7 @@ fn objects_are_made_with_the_properties_of_the_flags() {
 }
 
 #[test]
-fn buckets_are_listed_and_the_right_to_it_is_named() {
+fn buckets_are_listed_and_a_missing_permission_is_named() {
     let server = Server::start(&[]);
     let all = S3Store::new(Arc::clone(&store(&server).client.context), "");
     let names = ["a", "b.c"].map(|name| format!("<Bucket><Name>{name}</Name></Bucket>")).concat();
@@ -632,7 +632,7 @@ fn buckets_are_listed_and_the_right_to_it_is_named() {
 }
 
 #[test]
-fn a_store_that_does_not_answer_holds_no_one_who_was_stopped() {
+fn cancelled_reader_does_not_wait_for_a_silent_store() {
     let server = Server::start(&[("k", b"abc")]);
     let store = store(&server);
     server.fault("/b/k", Fault::Stall(0));
@@ -648,7 +648,7 @@ fn a_store_that_does_not_answer_holds_no_one_who_was_stopped() {
 }
 
 #[test]
-fn what_was_uploaded_ahead_is_not_sent_again_unless_it_changed() {
+fn data_uploaded_ahead_is_not_sent_again_unless_changed() {
     let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let (store, source) = (store(&server), dir.path().join("growing"));
     let mut bytes = content((40 << 20) + 17);
@@ -705,7 +705,7 @@ fn what_was_uploaded_ahead_is_not_sent_again_unless_it_changed() {
 }
 
 #[test]
-fn a_part_that_is_on_its_way_is_given_up_when_its_work_is_cancelled() {
+fn cancelled_part_upload_is_abandoned() {
     let server = Server::start(&[]);
     let store = store(&server);
     // The store does not answer while its state is locked.
@@ -720,7 +720,7 @@ fn a_part_that_is_on_its_way_is_given_up_when_its_work_is_cancelled() {
 }
 
 #[test]
-fn an_upload_that_fails_is_ended_once() {
+fn failed_upload_is_aborted_once() {
     let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let (store, source) = (store(&server), dir.path().join("file"));
     std::fs::write(&source, content((40 << 20) + 17)).unwrap();
@@ -740,7 +740,7 @@ fn an_upload_that_fails_is_ended_once() {
 }
 
 #[test]
-fn an_object_is_removed_only_if_it_has_the_version() {
+fn object_is_removed_only_if_its_version_matches() {
     let server = Server::start(&[("k", b"one")]);
     let store = store(&server);
     let url = path("k");

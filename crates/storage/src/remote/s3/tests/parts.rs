@@ -13,7 +13,7 @@ fn open_part(store: &S3Store, key: &str, part: Range<u64>) -> Box<dyn RangeRead>
 }
 
 #[test]
-fn the_beginning_of_an_object_is_fetched_once() {
+fn beginning_of_a_small_object_is_fetched_once() {
     let bytes = content(100_000);
     let server = Server::start(&[("small", &bytes[..1000])]);
     let store = store(&server);
@@ -44,7 +44,7 @@ fn the_beginning_of_an_object_is_fetched_once() {
 }
 
 #[test]
-fn a_part_of_a_listed_object_is_on_its_way_when_it_is_opened() {
+fn part_of_a_listed_object_is_requested_when_opened() {
     let bytes = content(9 << 20);
     let server = Server::start(&[("k", &bytes)]);
     let store = store(&server);
@@ -72,7 +72,7 @@ fn a_part_of_an_object_that_was_replaced_is_refused() {
 }
 
 #[test]
-fn a_listing_goes_on_after_the_page_that_showed_a_folder() {
+fn listing_continues_after_the_page_that_found_a_folder() {
     let names: Vec<String> = (0..10).map(|at| format!("set/{at}.tar")).chain(["set/dir/x".to_owned()]).collect();
     for (count, is_recursive, page, lists) in [(10, true, 4, 3), (11, true, 11, 2), (11, false, 4, 3)] {
         let objects: Vec<(&str, &[u8])> = names[..count].iter().map(|name| (name.as_str(), &b"x"[..])).collect();
@@ -95,7 +95,7 @@ fn a_listing_goes_on_after_the_page_that_showed_a_folder() {
 }
 
 #[test]
-fn after_a_replaced_object_no_earlier_answer_about_others_counts() {
+fn replaced_object_invalidates_earlier_answers_about_other_objects() {
     let (old, new) = (content(100_000), content(120_000));
     let server = Server::start(&[("info", b"old"), ("index", &old)]);
     let store = store(&server);

@@ -26,7 +26,7 @@ fn list_parts(server: &Server, tags: &[&str]) {
 }
 
 #[test]
-fn an_object_is_sent_in_parts_and_visible_when_it_is_completed() {
+fn staged_s3_object_is_visible_only_when_completed() {
     let server = Server::start(&[]);
     let (store, bytes) = (store(&server), content(BYTES));
     let can_stage = |bytes, memory| store.can_stage(&RemoteUrl::parse(&path("k")).unwrap(), bytes, memory);
@@ -46,7 +46,7 @@ fn an_object_is_sent_in_parts_and_visible_when_it_is_completed() {
 }
 
 #[test]
-fn what_replaces_an_object_is_not_taken_for_it() {
+fn previous_version_is_not_mistaken_for_the_staged_object() {
     let bytes = content(BYTES);
     let server = Server::start(&[("k", &bytes)]);
     let store = store(&server);
@@ -75,7 +75,7 @@ fn a_sent_object_is_kept_if_the_store_has_its_parts() {
 }
 
 #[test]
-fn uploads_that_do_not_finish_are_ended() {
+fn unfinished_uploads_are_aborted() {
     let server = Server::start(&[]);
     let (store, bytes) = (store(&server), content(17 << 20));
     let mut upload = begin(&store, 0);
@@ -110,7 +110,7 @@ fn there(server: &Server, bytes: usize, tag: &str, more: &str) {
 }
 
 #[test]
-fn an_object_of_the_same_size_is_this_one_only_if_its_tag_is_that_of_the_parts() {
+fn object_of_equal_size_counts_as_completed_only_if_its_etag_matches_the_parts() {
     let server = Server::start(&[]);
     let store = store(&server);
     let parts = vec!["\"d41d8cd98f00b204e9800998ecf8427e\"".to_owned(), "0cc175b9c0f1b6a831c399e269772661".to_owned()];
@@ -164,7 +164,7 @@ fn a_completion_that_states_the_tag_needs_no_further_request() {
 }
 
 #[test]
-fn an_upload_whose_beginning_was_answered_late_is_ended() {
+fn upload_whose_creation_was_answered_late_is_aborted() {
     let begun = "2026-01-01T00:00:00.000Z";
     let upload = |id: &str, at: &str| {
         format!("<Upload><Key>k</Key><UploadId>{id}</UploadId><Initiated>{at}</Initiated></Upload>")

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_leave_no_line_and_lines_between_braces_go() {
+    fn template_blocks_leave_no_blank_lines() {
         let template = "{{ chat_template_data.system }}\n{% for m in messages %}\n{% if m['from'] == 'User' %}\nU: {{ m.value }}\n\
                         {% else %}\n  {% set x = 1 %}\nA: <b>{{ m['value'] }}</b>\n{% endif %}\n{% endfor %}";
         let messages = r#"[{"from": "User", "value": "1 < 2"}, {"from": "x", "value": "é"}]"#;
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_printed_as_python_prints_them() {
+    fn template_values_are_printed_as_in_python() {
         let template = "{{ messages }}|{{ chat_template_data.n }}|{{ none }}|{{ true }}|{{ missing }}|{{ 7 }}";
         let messages = r#"[{"b": 1e16, "a": [null, true, "it's", "\n"]}]"#;
         assert_eq!(
@@ -191,20 +191,20 @@ mod tests {
     }
 
     #[test]
-    fn maps_keep_their_order_and_have_the_usual_methods() {
+    fn template_maps_keep_their_order_and_have_python_methods() {
         let template = "{% for k, v in messages[0].items() %}{{ k }}={{ v }};{% endfor %}{{ messages[0].get('q', 3) }}\
                         {{ ' x '.strip() }}{{ 'a-b'.split('-')|join('+') }}{{ 'Ab'.lower() }}{{ 'ab'.startswith('a') }}";
         assert_eq!(rendered(template, r#"[{"z": 1, "a": 2}]"#).unwrap(), "z=1;a=2;3xa+babTrue");
     }
 
     #[test]
-    fn mistakes_are_reported_with_their_line() {
+    fn template_mistakes_are_reported_with_their_line() {
         assert!(ChatTemplate::new("{% for %}", &Node::Null).err().unwrap().why.contains("line 1"));
         assert!(rendered("\n{{ messages.nothing.more }}", "[]").unwrap_err().contains("line 2"));
     }
 
     #[test]
-    fn values_become_text_as_in_python() {
+    fn template_filters_convert_values_to_text_as_in_python() {
         for (template, expected) in [
             ("{{ {'a': [1, none, true, 'é'], 'b': 1e20}|tojson }}", r#"{"a": [1, null, true, "é"], "b": 1e+20}"#),
             ("{{ {'b': 1, 'a': 'é'}|tojson(ensure_ascii=true, sort_keys=true) }}", r#"{"a": "\u00e9", "b": 1}"#),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_lists_have_the_usual_methods() {
+    fn template_texts_and_lists_have_python_methods() {
         for (template, expected) in [
             ("{{ 'a.b.c'.split('.', 1) }}{{ 'a.b.c'.rsplit('.', 1) }}", "['a', 'b.c']['a.b', 'c']"),
             ("{{ 'a\\r\\nb\\n\\u2028c\\n'.splitlines() }}", "['a', 'b', '', 'c']"),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_engine_gives_up_on_costs_one_conversation() {
+    fn template_engine_failure_affects_only_one_conversation() {
         for template in ["{{ ''[::-1] }}", "{{ [][::-1] }}", "{{ messages[1:][::-1] }}"] {
             let done = rendered(template, "[1]");
             assert!(done.is_err() || done.is_ok_and(|text| text.is_empty() || text == "[]"), "{template}");
