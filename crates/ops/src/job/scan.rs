@@ -481,7 +481,7 @@ fn find_same_keys(shared: &ScanShared, scratch: &Scratch) {
     let Some(kept) = kept else { return };
     let shards: Vec<(u32, &SpooledShard)> = kept.iter().map(|(number, spool)| (*number, spool)).collect();
     match index::same_keys(&*shared.fs, &shards, scratch.path(), &shared.no_more_questions) {
-        Ok(keys) if keys.same.is_empty() => {}
+        Ok(keys) if keys.same.is_empty() && keys.scattered.is_empty() => {}
         Ok(keys) => shared.update(|state| {
             state.facts.same_keys = keys.same;
             state.facts.scattered = keys.scattered;
