@@ -115,6 +115,8 @@ fn compressed_files_are_refused_by_name_and_by_content_with_the_command_that_unp
     refused("a.jsonl", b"\x28\xb5\x2f\xfd\0").complains("compressed with zstd");
     refused("a.jsonl.bz2", "BZh9").complains("bzip2 -dk a.jsonl.bz2");
     refused("a.jsonl.xz", b"\xfd7zXZ\0").complains("xz -dk a.jsonl.xz");
+    refused("a.jsonl.lzma", b"\x5d\0\0\x80\0").complains("xz -dk a.jsonl.lzma");
+    refused("a.jsonl.zip", b"PK\x03\x04").complains("unzip a.jsonl.zip");
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl.gz", gzip);
     for command in ["info", "lint", "verify"] {

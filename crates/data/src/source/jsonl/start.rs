@@ -27,16 +27,20 @@ pub struct JsonlCompression {
     pub name: &'static str,
     /// Command that decompresses a file and keeps the original.
     pub command: &'static str,
+    /// Command that decompresses standard input to standard output.
+    pub filter: &'static str,
     /// Usual suffix of the name.
     pub suffix: &'static str,
 }
 
-const PACKED: [(JsonlCompression, &[u8]); 5] = [
-    (JsonlCompression { name: "gzip", command: "gzip -dk", suffix: ".gz" }, b"\x1f\x8b"),
-    (JsonlCompression { name: "zstd", command: "zstd -d", suffix: ".zst" }, b"\x28\xb5\x2f\xfd"),
-    (JsonlCompression { name: "bzip2", command: "bzip2 -dk", suffix: ".bz2" }, b"BZh"),
-    (JsonlCompression { name: "xz", command: "xz -dk", suffix: ".xz" }, b"\xfd7zXZ\0"),
-    (JsonlCompression { name: "lz4", command: "lz4 -d", suffix: ".lz4" }, b"\x04\x22\x4d\x18"),
+const PACKED: [(JsonlCompression, &[u8]); 7] = [
+    (JsonlCompression { name: "gzip", command: "gzip -dk", filter: "gzip -dc", suffix: ".gz" }, b"\x1f\x8b"),
+    (JsonlCompression { name: "zstd", command: "zstd -d", filter: "zstd -dc", suffix: ".zst" }, b"\x28\xb5\x2f\xfd"),
+    (JsonlCompression { name: "bzip2", command: "bzip2 -dk", filter: "bzip2 -dc", suffix: ".bz2" }, b"BZh"),
+    (JsonlCompression { name: "xz", command: "xz -dk", filter: "xz -dc", suffix: ".xz" }, b"\xfd7zXZ\0"),
+    (JsonlCompression { name: "lz4", command: "lz4 -d", filter: "lz4 -dc", suffix: ".lz4" }, b"\x04\x22\x4d\x18"),
+    (JsonlCompression { name: "lzma", command: "xz -dk", filter: "xz -dc", suffix: ".lzma" }, b"\x5d\0\0"),
+    (JsonlCompression { name: "zip", command: "unzip", filter: "funzip", suffix: ".zip" }, b"PK\x03\x04"),
 ];
 
 impl JsonlCompression {
@@ -109,7 +113,13 @@ mod tests {
         }
         let FileStart::Compressed(packed) = classify(b"\x1f\x8b\x08\0") else { panic!("not recognised") };
         assert_eq!((packed.name, packed.command), ("gzip", "gzip -dk"));
-        for (magic, name) in [(&b"\x28\xb5\x2f\xfd.."[..], "zstd"), (b"BZh91AY", "bzip2"), (b"\xfd7zXZ\0", "xz")] {
+        for (magic, name) in [
+            (&b"\x28\xb5\x2f\xfd.."[..], "zstd"),
+            (b"BZh91AY", "bzip2"),
+            (b"\xfd7zXZ\0", "xz"),
+            (b"\x5d\0\0\x80\0", "lzma"),
+            (b"PK\x03\x04", "zip"),
+        ] {
             assert!(matches!(classify(magic), FileStart::Compressed(packed) if packed.name == name));
         }
     }

@@ -87,7 +87,7 @@ pub fn refused_start(path: &Path, start: FileStart) -> Option<Problem> {
             let command = match named {
                 true => format!("{} {quoted}", packed.command),
                 // These tools accept a file depending on its name, but accept any data from standard input.
-                false => format!("{} -dc < {quoted} > NEW.jsonl", packed.name),
+                false => format!("{} < {quoted} > NEW.jsonl", packed.filter),
             };
             refuse(
                 format!(
