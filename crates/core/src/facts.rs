@@ -227,7 +227,7 @@ pub fn add_parts(into: &mut BTreeMap<String, PartFacts>, from: &BTreeMap<String,
     }
 }
 
-/// Maximum number of distinct sets of part names that are counted, per shard.
+/// Maximum number of distinct sets of part names that are counted, for a shard and for a whole data set.
 const MAX_PART_SETS: usize = 16;
 /// Maximum number of names in a counted set.
 const SET_NAMES: usize = 32;

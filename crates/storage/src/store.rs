@@ -46,7 +46,7 @@ impl PartialEq for Scheme {
 
 impl Eq for Scheme {}
 
-/// All kinds of stores.
+/// All schemes of addresses; a kind of store may have several.
 pub static SCHEMES: &[Scheme] = &[
     #[cfg(any(test, feature = "testing"))]
     super::memory_store::SCHEME,

@@ -27,7 +27,7 @@ const TEXT: u32 = u32::MAX;
 const KINDS: [&str; 4] = ["BPE", "WordPiece", "WordLevel", "Unigram"];
 
 /// Maximum number of padding tokens. More are rejected as a mistake or an attack.
-const MAX_PADDING: usize = 1 << 24;
+const MAX_PADDING_TOKENS: usize = 1 << 24;
 
 /// A `tokenizer.json` as parsed by the reference crate. Truncation, padding and template are removed and stored separately.
 #[derive(Debug)]
@@ -82,8 +82,8 @@ impl Reference {
         });
         if let Some(asked) = &padding {
             let fixed = if let PaddingLength::Fixed(length) = asked.length { length } else { 0 };
-            if fixed.max(asked.multiple_of.unwrap_or(0)) > MAX_PADDING {
-                return Err(format!("it asks for padding to more than {MAX_PADDING} tokens"));
+            if fixed.max(asked.multiple_of.unwrap_or(0)) > MAX_PADDING_TOKENS {
+                return Err(format!("it asks for padding to more than {MAX_PADDING_TOKENS} tokens"));
             }
         }
         if let Some(token) = guarded(|| vanishing(&raw))? {

@@ -140,14 +140,14 @@ pub(super) fn cursor(reader: &mut Reader) -> Result<bmp::Bitmap, ReadEnd> {
 struct AppleIcon {
     /// Width and height in pixels.
     side: u32,
-    /// Name of the part that is an image file; `None` if the size has none.
-    file_magic: Option<&'static [u8; 4]>,
+    /// Type of the ICNS entry with a whole image file (PNG or JPEG 2000); `None` if the size has no such entry.
+    file_type: Option<&'static [u8; 4]>,
     /// Names of the parts with raw colours and with their mask.
     raw_parts: Option<(&'static [u8; 4], &'static [u8; 4])>,
 }
 
 const fn apple(side: u32, whole: &'static [u8; 4]) -> AppleIcon {
-    AppleIcon { side, file_magic: Some(whole), raw_parts: None }
+    AppleIcon { side, file_type: Some(whole), raw_parts: None }
 }
 
 /// In order of preference; the second of two entries of equal size is the one for a screen of higher density.
@@ -157,13 +157,13 @@ const APPLE: [AppleIcon; 12] = [
     apple(512, b"ic14"),
     apple(256, b"ic08"),
     apple(256, b"ic13"),
-    AppleIcon { side: 128, file_magic: Some(b"ic07"), raw_parts: Some((b"it32", b"t8mk")) },
+    AppleIcon { side: 128, file_type: Some(b"ic07"), raw_parts: Some((b"it32", b"t8mk")) },
     apple(64, b"icp6"),
-    AppleIcon { side: 48, file_magic: None, raw_parts: Some((b"ih32", b"h8mk")) },
+    AppleIcon { side: 48, file_type: None, raw_parts: Some((b"ih32", b"h8mk")) },
     apple(64, b"ic12"),
-    AppleIcon { side: 32, file_magic: Some(b"icp5"), raw_parts: Some((b"il32", b"l8mk")) },
+    AppleIcon { side: 32, file_type: Some(b"icp5"), raw_parts: Some((b"il32", b"l8mk")) },
     apple(32, b"ic11"),
-    AppleIcon { side: 16, file_magic: Some(b"icp4"), raw_parts: Some((b"is32", b"s8mk")) },
+    AppleIcon { side: 16, file_type: Some(b"icp4"), raw_parts: Some((b"is32", b"s8mk")) },
 ];
 /// The maximum number of parts that are read; fewer part names are defined.
 const MAX_PARTS: usize = 10_000;
@@ -191,7 +191,7 @@ pub(super) fn best_apple(reader: &mut Reader) -> Result<LargestImage, ReadEnd> {
     let parts = apple_parts(reader)?;
     let part = |name: &[u8; 4]| parts.iter().rev().find(|part| part.name == *name).map(|part| (part.at, part.len));
     for icon in &APPLE {
-        if let Some((at, len)) = icon.file_magic.and_then(part) {
+        if let Some((at, len)) = icon.file_type.and_then(part) {
             return Ok(LargestImage::Whole { at, len });
         }
         let Some((colours, mask)) = icon.raw_parts else { continue };

@@ -176,7 +176,7 @@ impl MountedSet {
                 rest = rest.get(rest.partition_point(|(key, _)| *key < next)..).unwrap_or_default();
                 continue;
             }
-            // Samples with adjacent keys are usually adjacent in the data set.
+            // If the next key belongs to the next sample of the data set, a window of samples is read at once.
             let has_neighbour = rest.first().is_some_and(|(_, other)| *other == number + 1);
             let sample = match has_neighbour {
                 true => self.samples.sample_in_window(number)?,

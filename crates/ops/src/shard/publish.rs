@@ -98,7 +98,7 @@ pub(super) fn publish(
         stage_report(&mut publication, &layout.run_folder, &recorded, report)?;
         context.cancel.check()?;
         publication.commit(&layout.run_folder.report())?;
-        // The shards of these records are published. A record that cannot be removed only describes a completed upload.
+        // The uploads of these records are published, so the records are obsolete. A record that cannot be removed does no harm.
         records.iter().for_each(|record| _ = fs.remove_file(record));
         Ok(())
     })

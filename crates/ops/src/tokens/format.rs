@@ -172,7 +172,7 @@ pub(crate) trait TokenFormat: Sync {
     ///
     /// # Errors
     /// The files do not suit the plan: for example, two inputs have the same name.
-    fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles>;
+    fn assign_files(&self, request: FileAssignmentRequest<'_>) -> Outcome<AssignedFiles>;
 }
 
 /// Returns the refusal for an open question.
@@ -235,7 +235,7 @@ pub(crate) struct OutputTarget {
 }
 
 /// The data from which a format chooses the names of its files.
-pub(crate) struct AssignRequest<'a> {
+pub(crate) struct FileAssignmentRequest<'a> {
     pub(crate) plan: &'a PackPlan,
     pub(crate) spec: &'a EncodingSpec,
     pub(crate) place: OutputTarget,

@@ -1,5 +1,6 @@
-//! A cache of words that are too long for a table: lines of dashes, indentations, addresses. There are few, but merging one takes as long
-//! as fifty others, and many recur. Long words of scripts without spaces hardly ever recur, so a word is stored at its second occurrence.
+//! A cache of words that are too long for the tables of short words: lines of dashes, indentations, addresses. There are few, but merging
+//! one takes as long as fifty others, and many recur. Most long words of scripts without spaces occur once, so the first occurrence
+//! stores only a hash, and the second the ids.
 
 use super::hash::of_bytes;
 

@@ -145,7 +145,7 @@ impl PackGuide {
     }
 
     /// Whether completing the step selects the tokenizer at the cursor: in the list, and in the text field while it is empty.
-    pub(super) fn offers_found(&self, form: &Form) -> bool {
+    pub(super) fn completing_selects_tokenizer(&self, form: &Form) -> bool {
         form.is_focused(FOUND) || form.is_focused(TOKENIZER) && form.plan().get("tokenizer") == Answer::Unset
     }
 
@@ -352,7 +352,9 @@ impl Guide for PackGuide {
     /// Completing the step while the cursor is on a found tokenizer selects it first. Up from the top of the files moves to the pattern.
     fn handle_action(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
         match action {
-            Action::Next | Action::Accept if self.offers_found(form) => return self.select_found(form).then(Vec::new),
+            Action::Next | Action::Accept if self.completing_selects_tokenizer(form) => {
+                return self.select_found(form).then(Vec::new)
+            }
             Action::Up if form.is_focused(FILES) && form.offset == 0 => form.focus_on(GLOB),
             Action::Down if form.is_focused(GLOB) => form.focus_on(FILES),
             Action::Up if form.is_focused(GLOB) => {}

@@ -257,9 +257,9 @@ fn found_tokenizers_are_offered_before_one_is_chosen() {
     test.go_to("tokenizer");
     compare("tokenizers_found", &mut test);
     test.form.focus_on(TOKENIZER_FIELD);
-    assert!(test.guide.offers_found(&test.form));
+    assert!(test.guide.completing_selects_tokenizer(&test.form));
     test.type_into("tokenizer", "named");
-    assert!(!test.guide.offers_found(&test.form));
+    assert!(!test.guide.completing_selects_tokenizer(&test.form));
     test.type_into("tokenizer", "");
     test.form.focus_on(FOUND);
     test.act(Action::Down);

@@ -28,7 +28,7 @@ const SIZES: [u64; 11] = [
 /// Width of the name of a slider, in columns; the next constants are the width of its value and the maximum width of its bar.
 const NAME_COLUMNS: usize = 9;
 const VALUE_COLUMNS: usize = 11;
-const MAX_BAR_COLUMNS: usize = 24;
+const MAX_SLIDER_COLUMNS: usize = 24;
 
 /// The limit that a slider sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Slider {
             Self::Count => ("samples", grouped(now)),
             Self::Size => ("bytes", gristmill_core::text::bytes(now)),
         };
-        let room = columns.saturating_sub(NAME_COLUMNS + VALUE_COLUMNS + 1).min(MAX_BAR_COLUMNS);
+        let room = columns.saturating_sub(NAME_COLUMNS + VALUE_COLUMNS + 1).min(MAX_SLIDER_COLUMNS);
         Line::from(vec![
             Span::raw(text::pad_end(name, NAME_COLUMNS)),
             Span::styled(range_bar(share, Some(1.0), room, ui.glyphs), ui.theme.bar(0)),

@@ -20,7 +20,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Seed of a contact sheet until the user chooses another one. Fixed, so that every user starts with the same sheet.
-const FIRST_SEED: u64 = 1;
+const FIRST_SHEET_SEED: u64 = 1;
 
 /// Maximum number of part names that are searched for a similar name.
 const MAX_PARTS: usize = 2_000;
@@ -299,7 +299,7 @@ impl BrowseScreen {
             catalog,
             listing: self.state.listing.clone(),
             part: self.state.part.clone(),
-            seed: FIRST_SEED,
+            seed: FIRST_SHEET_SEED,
             crumbs,
             depth: self.depth,
             chosen: Rc::clone(&self.chosen),

@@ -200,7 +200,7 @@ fn part_of(catalog: &dyn Catalog, question: &DetailQuestion) -> DetailBody {
         let is_text = is_text(&part.name) && !is_shown && !question.cancel.is_cancelled();
         let read = is_text.then(|| catalog.read(sample, index, 0, FIRST_LINE_BYTES).ok()).flatten();
         peeks.push(match read {
-            Some(start) => first_line(&start),
+            Some(start) => on_one_line(&start),
             None => bytes(part.byte_size),
         });
     }
@@ -215,8 +215,8 @@ fn is_text(name: &str) -> bool {
     )
 }
 
-/// Returns the first words of a text on one line.
-fn first_line(start: &[u8]) -> String {
+/// Joins the words of the beginning of a text with single spaces.
+fn on_one_line(start: &[u8]) -> String {
     let text = String::from_utf8_lossy(start);
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
@@ -230,6 +230,6 @@ mod tests {
     fn text_parts_are_recognized_by_suffix_and_summarized_in_one_line() {
         assert!(is_text("txt") && is_text("meta.JSON") && is_text("cls"));
         assert!(!is_text("jpg") && !is_text("npy") && !is_text(""));
-        assert_eq!(first_line(b"{\n  \"a\": 1\n}\n"), "{ \"a\": 1 }");
+        assert_eq!(on_one_line(b"{\n  \"a\": 1\n}\n"), "{ \"a\": 1 }");
     }
 }

@@ -128,7 +128,7 @@ impl HeaderPrefetch {
             self.at = next.and_then(|bytes| self.at.checked_add(bytes)).unwrap_or(u64::MAX);
         }
         if self.at == start {
-            // The fetched bytes contain no header, so the archive ends here.
+            // Less than one block was fetched, so the file ends here.
             self.at = u64::MAX;
         }
         // The walk needs at most the beginning of the content after the last header.

@@ -170,7 +170,7 @@ impl Assembly {
         if !goes_on {
             self.partial = Packet::default();
         } else if self.partial.length == 0 {
-            // The beginning of this packet is missing.
+            // The page continues a packet whose beginning is missing: the rest of the packet is skipped.
             for &length in segments.by_ref() {
                 content = content.get(length.into()..).unwrap_or_default();
                 if length < 255 {

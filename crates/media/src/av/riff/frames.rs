@@ -35,7 +35,7 @@ pub(super) struct Frames {
     head: Vec<u8>,
     /// Offset of that beginning in its piece.
     head_at: u64,
-    /// Time stamp of the piece that contains `head`, until a frame uses it.
+    /// Time stamp of the piece in which the incomplete frame of `head` begins. `None` after that frame was counted.
     head_stamp: Option<i64>,
     /// Remaining bytes of the current frame.
     left: u64,

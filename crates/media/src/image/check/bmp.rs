@@ -16,7 +16,7 @@ pub(super) fn part(reader: &mut Reader, bitmap: &Bitmap, height: u32) -> Result<
         return Err(ProbeError::broken("the bitmap has a palette of too many colours", 14));
     }
     if bitmap.mode == "L" && bitmap.run_bits == 0 && bitmap.bits < 8 {
-        // Pillow reads grey bitmaps as 8 bits per pixel.
+        // Pillow reads `width` bytes for each row of greys, and fails if the stored row is shorter.
         let row = (u64::from(bitmap.width) * u64::from(bitmap.bits)).div_ceil(32) * 4;
         if row < bitmap.width.into() {
             return Err(ProbeError::broken("the bitmap has greys of a depth that Pillow does not read", 14));

@@ -8,7 +8,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 const CHUNK_BYTES: usize = 64 << 10;
 const DECOMPRESS_BYTES: usize = 64 << 10;
 
-/// Checks the image at `start`.
+/// Checks the chunks of the PNG file at the offset `start`, and that its image data decompress to all rows. Checksums are not compared.
 pub(super) fn check(reader: &mut Reader, start: u64) -> Result<(), ProbeError> {
     let mut chunks = Chunks { at: start.saturating_add(8), left: 0, texts: Texts::default(), reader };
     let rows = chunks.seek_data()?;

@@ -122,8 +122,8 @@ impl NoteFilter<'_> {
         counts.iter().any(|(name, count)| Some(name) == problem.subject.shard.as_ref() && *count == 0)
     }
 
-    /// Rewords the problem of a sample that contains damage, or of a shard whose scan cannot start because of damage, according to the
-    /// current `split.yaml`.
+    /// Rewords the problem of a sample that contains damage, or of a shard that begins with damage: a note if `split.yaml` excludes it,
+    /// otherwise with the command that excludes it.
     fn damaged(&self, mut problem: Problem) -> Problem {
         let Some(shard) = &problem.subject.shard else { return problem };
         let key = problem.subject.key.as_deref();

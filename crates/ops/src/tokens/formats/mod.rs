@@ -16,7 +16,7 @@ macro_rules! common_methods {
             plan.$field = is_chosen.then(|| plan.$field.take().unwrap_or_else($usual));
         }
 
-        fn assign_files(&self, request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
+        fn assign_files(&self, request: FileAssignmentRequest<'_>) -> Outcome<AssignedFiles> {
             output::assign_files(request)
         }
     };

@@ -3,7 +3,7 @@
 //! Every format has its own rules for finding and ordering files. Formats with the same files share one pass over the text; others need
 //! another pass.
 
-use super::super::format::{AssignRequest, AssignedFiles, ReadingOrder, TokenFormat, TokenOutput};
+use super::super::format::{AssignedFiles, FileAssignmentRequest, ReadingOrder, TokenFormat, TokenOutput};
 use super::super::formats;
 use super::layout::Layout;
 use crate::job::damage::{leave_out_files, DamagedRows};
@@ -96,7 +96,7 @@ pub(super) fn find(
         if format.assigns_rows(plan) {
             count_rows(&mut files, &mut inputs.problems, cancel)?;
         }
-        let request = AssignRequest { plan, spec, place: layout.place(plan, format), files };
+        let request = FileAssignmentRequest { plan, spec, place: layout.place(plan, format), files };
         let AssignedFiles { files, slots, order, index, output } = format.assign_files(request)?;
         let (has_outputs, deal) = (output.slots() > 0, output.row_assignment());
         inputs.outputs.push(output);

@@ -19,8 +19,8 @@ pub(super) struct Page {
     pub(super) next: Option<String>,
 }
 
-/// Calls a function with the names of the elements around each text, the innermost last, and the text; at the end of an element with
-/// children, with an empty text. Returns `None` if the XML is invalid. Only the predefined entities of XML are expanded.
+/// Calls `take` at the end of each element with the names from the root to the element, and its text (empty if it has children). Returns
+/// `None` if the XML is invalid. Only the predefined entities of XML are expanded.
 pub(in crate::remote) fn walk(xml: &[u8], take: &mut dyn FnMut(&[String], &str)) -> Option<()> {
     let mut reader = Reader::from_reader(xml);
     let mut path: Vec<String> = Vec::new();

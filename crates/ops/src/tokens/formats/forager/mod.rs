@@ -11,7 +11,7 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
-use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
+use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};

@@ -5,7 +5,9 @@ use super::names::forager_names;
 use super::target;
 use super::writer::Writer;
 use crate::tokens::encode::Kind;
-use crate::tokens::format::{AssignRequest, AssignedFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::format::{
+    AssignedFiles, FileAssignmentRequest, FileEstimate, ReadingOrder, TokenOutput, TokenWriter,
+};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::pack::SampleSize;
 use gristmill_core::{Failure, Outcome};
@@ -13,8 +15,8 @@ use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 
 /// Assigns each input to its own sample file.
-pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-    let AssignRequest { plan, spec, place, files } = request;
+pub(super) fn assign_files(request: FileAssignmentRequest<'_>) -> Outcome<AssignedFiles> {
+    let FileAssignmentRequest { plan, spec, place, files } = request;
     let target = target(plan);
     let names = forager_names(&files, &target.file_suffix, !plan.compat).ok_or_else(|| {
         Failure::data("packing for forager", "two inputs have the same name, and their samples would too")

@@ -17,7 +17,7 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
+use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::{end_id, EncodingSpec, End};
 use gristmill_core::pack::{MdsTarget, TokenType};

@@ -5,7 +5,9 @@ use super::index::INDEX;
 use super::shard::{Config, ShardPlan, DEFAULT_SIZE_LIMIT};
 use super::target;
 use super::writer::{Writer, TOKENS_SPOOL};
-use crate::tokens::format::{AssignRequest, AssignedFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::format::{
+    AssignedFiles, FileAssignmentRequest, FileEstimate, ReadingOrder, TokenOutput, TokenWriter,
+};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::Outcome;
 use std::path::{Path, PathBuf};
@@ -14,8 +16,8 @@ use std::path::{Path, PathBuf};
 const MAX_SHOWN_SHARDS: u64 = 1_000;
 
 /// Assigns all inputs to one output, because tokens at the end of one file continue in the next.
-pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-    let AssignRequest { plan, place, files, .. } = request;
+pub(super) fn assign_files(request: FileAssignmentRequest<'_>) -> Outcome<AssignedFiles> {
+    let FileAssignmentRequest { plan, place, files, .. } = request;
     let target = target(plan);
     let config = Config::new(target.size_limit.unwrap_or(DEFAULT_SIZE_LIMIT), target.hashes, target.compression);
     let output =

@@ -16,7 +16,9 @@ pub(crate) use merge::run_pair_merge;
 pub use merge::PairMergePlan;
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{folder_name, AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
+use super::super::format::{
+    folder_name, AssignedFiles, EndTokenNeed, FileAssignmentRequest, OutputTarget, TokenFormat,
+};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};

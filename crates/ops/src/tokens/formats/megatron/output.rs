@@ -4,7 +4,9 @@ use super::files::{is_folder, PairSpools, Pairs};
 use super::index::{DOCUMENT_BYTES, HEAD_BYTES, LENGTH_BYTES, MARK_BYTES};
 use super::target;
 use super::writer::Writer;
-use crate::tokens::format::{AssignRequest, AssignedFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::format::{
+    AssignedFiles, FileAssignmentRequest, FileEstimate, ReadingOrder, TokenOutput, TokenWriter,
+};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files;
@@ -14,8 +16,8 @@ use std::path::{Path, PathBuf};
 const MAX_SHOWN_PAIRS: usize = 500;
 
 /// Assigns all inputs to one output, in their order.
-pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-    let AssignRequest { plan, spec, place, files } = request;
+pub(super) fn assign_files(request: FileAssignmentRequest<'_>) -> Outcome<AssignedFiles> {
+    let FileAssignmentRequest { plan, spec, place, files } = request;
     if place.is_only_target && is_folder(plan) && files::is_file(&place.path) {
         return Err(Failure::usage("packing for megatron", "it is a file, and the slash at its end names a folder")
             .on(Subject::path(&place.path)));

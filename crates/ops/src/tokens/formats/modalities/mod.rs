@@ -11,7 +11,7 @@ mod reader;
 pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{
-    folder_name, AssignRequest, AssignedFiles, EndTokenNeed, OtherFile, OutputTarget, TokenFormat,
+    folder_name, AssignedFiles, EndTokenNeed, FileAssignmentRequest, OtherFile, OutputTarget, TokenFormat,
 };
 use super::super::reader::TokenReader;
 use crate::job::index::{start_raw, RawIndexPlan};

@@ -6,7 +6,7 @@ use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{
-    AppendCounts, AssignRequest, AssignedFiles, FileEstimate, FinishContext, FinishedFormat, OutputTarget,
+    AppendCounts, AssignedFiles, FileAssignmentRequest, FileEstimate, FinishContext, FinishedFormat, OutputTarget,
     ReadingOrder, SlotBlock, TokenOutput, TokenWriter,
 };
 use crate::tokens::spool::{each_chunk, Snapshot};
@@ -32,8 +32,8 @@ struct PackedFiles {
 }
 
 /// Assigns each input to its own file.
-pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-    let AssignRequest { plan, spec, place, files } = request;
+pub(super) fn assign_files(request: FileAssignmentRequest<'_>) -> Outcome<AssignedFiles> {
+    let FileAssignmentRequest { plan, spec, place, files } = request;
     let target = target(plan);
     let index = target.index.map(PathBuf::from);
     if index.is_some() {

@@ -5,7 +5,9 @@ use super::writer::Writer;
 use super::{logs, target};
 use crate::job::task::TaskContext;
 use crate::tokens::encode::{Kind, RowAssignment, RowOrder};
-use crate::tokens::format::{AssignRequest, AssignedFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::format::{
+    AssignedFiles, FileAssignmentRequest, FileEstimate, ReadingOrder, TokenOutput, TokenWriter,
+};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::pack::{DocumentShuffle, TaskShare};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -22,8 +24,8 @@ const MAX_SHOWN_FILES: u64 = 1_000;
 const INDEX_ITEM_BYTES: u64 = 8;
 
 /// Assigns files or rows to tasks, and returns those of the tasks of this run.
-pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-    let AssignRequest { plan, spec, place, files } = request;
+pub(super) fn assign_files(request: FileAssignmentRequest<'_>) -> Outcome<AssignedFiles> {
+    let FileAssignmentRequest { plan, spec, place, files } = request;
     let target = target(plan);
     let usual = files.len().clamp(1, MAX_TASKS);
     let tasks = target.tasks.unwrap_or(u32::try_from(usual).unwrap_or(1)).max(1);

@@ -13,7 +13,7 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{AssignRequest, AssignedFiles, EndTokenNeed, OutputTarget, TokenFormat};
+use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};

@@ -3,7 +3,9 @@
 use super::files::{is_part_name, rows_spool, tokens_spool, PartFiles, ENDS_BYTES};
 use super::target;
 use super::writer::Writer;
-use crate::tokens::format::{AssignRequest, AssignedFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::format::{
+    AssignedFiles, FileAssignmentRequest, FileEstimate, ReadingOrder, TokenOutput, TokenWriter,
+};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::pack::DEFAULT_OLMO_FILE_TOKENS;
 use gristmill_core::Outcome;
@@ -17,8 +19,8 @@ const PACKED_ROW_BYTES: u64 = 16;
 const ROW_BYTES: u64 = 96;
 
 /// Assigns all inputs to one output, because files continue in the next input.
-pub(super) fn assign_files(request: AssignRequest<'_>) -> Outcome<AssignedFiles> {
-    let AssignRequest { plan, spec, place, files } = request;
+pub(super) fn assign_files(request: FileAssignmentRequest<'_>) -> Outcome<AssignedFiles> {
+    let FileAssignmentRequest { plan, spec, place, files } = request;
     let output = PartFiles {
         plan: plan.clone(),
         place: place.path,
