@@ -143,7 +143,7 @@ pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     }
 }
 
-/// Returns the path from the root. Only what is above `..` is asked for: it is replaced by the folder that it leads to, if there is one.
+/// Returns the path from the root. Only the part before `..` is looked up: it is replaced by the folder to which it leads, if it exists.
 /// That of a location in a store is itself.
 pub fn absolute(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     match Location::of(path.as_ref()) {

@@ -15,10 +15,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Entries of folders of this machine that all walks have come to.
+/// Number of entries in local folders that all walks have visited.
 static WALKED_ENTRIES: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the number of entries of folders of this machine that all walks of this process have come to.
+/// Returns the number of entries in local folders that all walks of this process have visited.
 pub fn walked_entries() -> u64 {
     WALKED_ENTRIES.load(Ordering::Relaxed)
 }

@@ -40,7 +40,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("engine", 28_049),
     ("formats", 7_042),
     ("fuse", 1_210),
-    ("job", 14_113),
+    ("job", 14_125),
     ("media", 13_600),
     ("mount", 1_639),
     ("operations", 5_235),
@@ -49,11 +49,11 @@ const BUDGETS: &[(&str, usize)] = &[
     ("prompt", 1_294),
     ("pycompat", 4_553),
     ("shard", 6_235),
-    ("source", 12_929),
-    ("storage", 16_327),
-    ("tokenizer", 6_712),
-    ("tokens", 11_992),
-    ("tui", 33_050),
+    ("source", 12_932),
+    ("storage", 16_331),
+    ("tokenizer", 6_720),
+    ("tokens", 12_005),
+    ("tui", 33_057),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited.
@@ -458,13 +458,13 @@ fn documents_name_files_that_exist() {
     let crates = std::fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
     let roots: Vec<_> = [root.to_owned(), root.join("src")].into_iter().chain(crates).collect();
     let exists = |path: &str| roots.iter().any(|root| root.join(path).exists());
-    let pattern = regex::Regex::new(r"`([a-z_.-]+)((?:/[A-Za-z0-9_.-]+)+)/?`").unwrap();
+    let pattern = regex::Regex::new(r"`([a-z_][a-z_.-]*)((?:/[A-Za-z0-9_.-]+)+)/?`").unwrap();
     let mut missing = Vec::new();
     for (name, text) in documents().into_iter().chain([("CONTRIBUTING.md".to_owned(), read("CONTRIBUTING.md"))]) {
         for (_, [top, rest]) in pattern.captures_iter(&text).map(|found| found.extract()) {
             let path = format!("{top}{rest}");
             // `NAME` and `STEP` are to be replaced by the reader.
-            let is_ours = !path.contains(".git") && !path.contains("NAME") && !path.contains("STEP") && exists(top);
+            let is_ours = !path.contains("NAME") && !path.contains("STEP") && exists(top);
             if is_ours && !exists(&path) && !exists(&format!("{path}.rs")) {
                 missing.push(format!("{name}: {path}"));
             }

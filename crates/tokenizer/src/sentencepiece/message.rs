@@ -5,7 +5,7 @@
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct ModelMessage {
     #[prost(message, repeated, tag = "1")]
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<VocabPiece>,
     #[prost(message, optional, tag = "2")]
     pub(super) trainer: Option<TrainerSpec>,
     #[prost(message, optional, tag = "3")]
@@ -14,7 +14,7 @@ pub(super) struct ModelMessage {
 
 /// An entry of the vocabulary; its position is its id.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Piece {
+pub(super) struct VocabPiece {
     #[prost(string, optional, tag = "1")]
     pub(super) piece: Option<String>,
     #[prost(float, optional, tag = "2")]

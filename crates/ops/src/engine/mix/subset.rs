@@ -12,7 +12,7 @@ pub(super) struct Window {
 }
 
 /// Message for a subset that the loader refuses.
-pub(super) const SAMPLE_RANGE_NOT_INHERITED: &str =
+pub(super) const RANGE_NOT_INHERITED: &str =
     "a range of sample numbers is only for a single data set; the loader stops at it above others";
 
 impl Window {
@@ -24,7 +24,7 @@ impl Window {
     /// Returns the window of a node whose parent has the window `above`.
     pub(super) fn below(above: Option<Self>, own: Option<&Subset>) -> Result<Option<Self>, &'static str> {
         if above.is_some_and(|above| above.has_samples()) {
-            return Err(SAMPLE_RANGE_NOT_INHERITED);
+            return Err(RANGE_NOT_INHERITED);
         }
         let own = own.map(|subset| match subset.range {
             Range::Percent(from, to) => Self { samples: None, share: (from / 100.0, to / 100.0) },
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(Window::of(inner, 100), Ok((25, 50)));
         let numbers = Window::below(outer, Some(&subset(Range::Samples(10, Some(20))))).unwrap();
         assert_eq!(Window::of(numbers, 100), Ok((10, 15)));
-        assert_eq!(Window::below(numbers, None), Err(SAMPLE_RANGE_NOT_INHERITED));
+        assert_eq!(Window::below(numbers, None), Err(RANGE_NOT_INHERITED));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::join_plan::JoinPlan;
 use super::overlaps::{MemberUses, Usage};
 use super::paths::{resolve, PathTarget};
 use super::sets::{MemberCache, MemberSource, MixFile, SplitView, UnusableMember, WebSet};
-use super::subset::{Window, SAMPLE_RANGE_NOT_INHERITED};
+use super::subset::{Window, RANGE_NOT_INHERITED};
 use super::{aux, share};
 use gristmill_core::text::grouped;
 use gristmill_core::{Handles, Outcome, Problem, ProblemKind, Severity, Subject};
@@ -216,12 +216,7 @@ impl<'a> Walk<'a> {
             match Window::below(place.window, blend.subset.as_ref()) {
                 Ok(window) if window.is_some_and(|window| window.has_samples()) => {
                     let at = blend.subset.map_or(blend.at, |subset| subset.at);
-                    self.refuse(
-                        place.file,
-                        at,
-                        ProblemKind::BadMetadataset,
-                        UnusableMember::new(SAMPLE_RANGE_NOT_INHERITED),
-                    );
+                    self.refuse(place.file, at, ProblemKind::BadMetadataset, UnusableMember::new(RANGE_NOT_INHERITED));
                     place.window = None;
                 }
                 Ok(window) => place.window = window,

@@ -115,7 +115,7 @@ impl S3Store {
     fn found_just_now(&self, key: &str, condition: Condition) -> Option<Option<String>> {
         match condition {
             Condition::IfAbsent => self.known.is_absent_now(key).then_some(None),
-            // Of a store that may ignore conditions, the object is asked for.
+            // A store that may ignore conditions is queried for the object.
             Condition::IfStamp(stamp) if self.client.obeys_absence.get() == Some(&true) => {
                 let is_version = self.known.info(key)?.is_some_and(|info| info.stamp == stamp);
                 let version = self.known.version(key).filter(|version| is_version && version.info().stamp == stamp)?;

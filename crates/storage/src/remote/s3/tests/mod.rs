@@ -126,7 +126,7 @@ fn a_refusal_that_concerns_everything_is_the_last_answer() {
         (0..20).for_each(|_| server.fault("/", refuse(status, code)));
         let store = store(&server);
         let why = failure(info(&store, "a").unwrap_err()).why;
-        // HEAD has no code, so that its reason may have been asked for.
+        // HEAD has no code, so its reason may have been requested.
         let first = server.requests().len();
         assert!(first <= 3, "{first}");
         assert_eq!(failure(read(&store, "other").unwrap_err()).why, why);
