@@ -392,7 +392,9 @@ impl Samples {
         if is_table {
             losses.append(&mut self.catalog.row_problems(cancel)?);
         }
-        losses.extend(list.iter().map(|(at, known)| {
+        // Repeated keys are reported separately, and marked in the folders.
+        let is_repeat = |kind| matches!(kind, ProblemKind::DuplicateKey | ProblemKind::ScatteredSample);
+        losses.extend(list.iter().filter(|(_, known)| !is_repeat(known.kind)).map(|(at, known)| {
             let shard = self.groups.group(at.group).map(|group| Arc::clone(&group.name)).unwrap_or_default();
             Problem::problem(known.kind, Subject::shard(&*shard), known.why.to_string())
         }));
