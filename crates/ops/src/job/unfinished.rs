@@ -5,6 +5,7 @@ use gristmill_core::text::shell_quote;
 use gristmill_core::{Failure, Outcome};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_storage::files;
+use gristmill_storage::location::is_read_only;
 use gristmill_storage::lock::{DatasetLock, Holder};
 use gristmill_storage::publish;
 use gristmill_storage::run_folder::RunFolder;
@@ -47,6 +48,9 @@ pub fn resume_command(own: &RunFolder) -> Option<String> {
 
 /// Adds to the failure of reading a path that a run which writes it is active or was stopped, and how that run is continued.
 pub fn explain_by_run(failure: Failure, path: &Path) -> Failure {
+    if is_read_only(path) {
+        return failure;
+    }
     let place = files::absolute(path).unwrap_or_else(|_| path.to_owned());
     let Some(run) = of(&place).ok().and_then(|runs| runs.into_iter().next()) else { return failure };
     let (why, hint) = match (&run.state, resume_command(&run.run_folder)) {
