@@ -150,7 +150,7 @@ fn runs_in_a_store_write_the_same_bytes_as_local_runs() {
 }
 
 #[test]
-fn commands_ask_a_store_for_each_thing_once() {
+fn commands_send_each_request_to_a_store_once() {
     let stores = Stores::new();
     stores.run("prepare s3://b/set --split-ratio 8,1,1 --sample-type CrudeWebdataset --yes").ends(0);
     let shard = stores.stored("set").into_keys().find(|key| key.ends_with(".tar")).unwrap();
