@@ -156,7 +156,7 @@ fn not_prepared(root: &Path, interrupted: bool) -> Failure {
             "no tar shard is in it; gristmill prepare-media PATH describes loose media"
         }
         _ => {
-            "gristmill prepare PATH prepares it, and shows with --dry-run what it would write; gristmill facts PATH reads its shards"
+            "gristmill prepare PATH prepares it, and shows with --dry-run what it would write; gristmill facts reads its shards"
         }
     };
     let hint = hint_for(root, hint);
