@@ -493,7 +493,7 @@ fn hints_are_commands_with_the_path_in_quotes() {
     sandbox.tar(&format!("{data}/a.tar"), ["one", "two"]);
     let flags = ["--yes", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"];
     let ran = sandbox.run(["lint", data]).ends(1);
-    ran.complains(r"gristmill facts 'it'\''s data'");
+    ran.complains(r"gristmill prepare 'it'\''s data' prepares it");
     sandbox.run([&["prepare", data][..], &flags[..]].concat()).ends(0);
     sandbox.tar(&format!("{data}/b.tar"), ["three"]);
     let ran = sandbox.run(["lint", data]).ends(1);
@@ -513,8 +513,8 @@ fn shards_with_an_empty_database_are_not_prepared() {
     sandbox.write("data/.nv-meta/index.sqlite", "");
     sandbox.say("browse data --plain").ends(0).says("2 samples");
     for command in ["lint data", "info data"] {
-        let ran = sandbox.say(command).ends(1).complains("it is not prepared").complains("gristmill facts data");
-        ran.complains("gristmill prepare prepares it");
+        let ran = sandbox.say(command).ends(1).complains("it is not prepared").complains("gristmill facts reads");
+        ran.complains("gristmill prepare data prepares it");
     }
     let prepare = "prepare data --yes --split-ratio 1,0,0 --sample-type CrudeWebdataset";
     sandbox.say(prepare).ends(0).says("database left over from a failed run");
