@@ -15,8 +15,8 @@ const FOLDERS_LINE_EVERY: Duration = Duration::from_secs(10);
 /// Interval between two checks of the requests.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Does the work of a command. On a terminal, a host that does not answer meanwhile is reported once, and folders that take long to look
-/// through from time to time, unless a full screen reports it.
+/// Runs a command. On a terminal, reports once if a host does not answer, and repeatedly the progress of a long walk through folders,
+/// unless the full screen is open.
 pub fn report_waits<T>(context: &Context, work: impl FnOnce() -> T) -> T {
     if context.printer.is_json() || context.printer.is_quiet() || !std::io::stderr().is_terminal() {
         return work();

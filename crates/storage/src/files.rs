@@ -38,7 +38,7 @@ fn remote_metadata(url: &RemoteUrl<'_>) -> io::Result<FileInfo> {
     store_of(url)?.info(url)?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Returns what a path leads to, for questions about what is below it that follow: a folder of a store is listed meanwhile.
+/// Like [`metadata`], for callers that then query entries below the path: a folder of a store is listed at the same time.
 pub fn metadata_and_listing(path: &Path) -> io::Result<FileInfo> {
     match Location::of(path) {
         Location::Remote(url) if !url.key.is_empty() => {

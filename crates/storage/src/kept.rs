@@ -139,7 +139,7 @@ pub(super) fn open_with_read_cache(
         let info = *info;
         return Ok((info, Box::new(CachedRead::new(object, path, open, OnceLock::from(remote)))));
     }
-    // Of one that was read from its beginning, all that its reader needs may be kept; else it is opened then.
+    // If the beginning is cached, the cache may contain everything the reader needs; otherwise the object is opened later.
     let wanted = part.unwrap_or(0..1);
     // Once the cache is closed, most bytes are cached; the first request for others compares the version.
     let is_kept = |info: &&FileInfo| {

@@ -35,10 +35,10 @@ pub fn read_heads_ahead<'a>(files: impl IntoIterator<Item = (&'a Path, FileStamp
     begin(files, |bytes| Some(if is_room { first_bytes(bytes) } else { bytes.min(head) }))
 }
 
-/// Begins to fetch those of some files below a folder of a store that there are, unless they are large or have a copy on this machine.
+/// Starts to fetch the named files below a folder of a store. Missing files, large files and files with a local copy are skipped.
 #[must_use]
 pub fn read_names_ahead(folder: &Path, names: &[&str]) -> NamesAhead {
-    // Who opens them reports an error.
+    // An error is reported when a file is opened.
     let listing = if is_remote(folder) { Listing::of(folder).ok() } else { None };
     let found = |name: &&str| {
         let path = folder.join(name);

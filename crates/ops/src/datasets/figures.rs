@@ -94,7 +94,7 @@ impl Figures {
     }
 }
 
-/// Keeps what is read of shards in a store that are not prepared: each group of figures reads them.
+/// Caches the bytes of unprepared shards in a store, because each group of statistics reads them.
 pub(super) fn keep_shards(dataset: &Dataset, options: &RunOptions) -> Outcome<Option<(ReadCache, Scratch)>> {
     let kind = dataset.kind();
     if !kind.is_web_dataset() || kind.has_splits() || !is_remote(dataset.path()) {

@@ -85,7 +85,7 @@ pub struct UnitLines {
     pub tail_start: u64,
     /// Ends of the last line as far as it is in the range.
     pub tail: Option<LineEnds>,
-    /// Whether the range may have bytes that are not UTF-8; if it has some, it is true.
+    /// Whether the range may contain bytes that are not UTF-8; `false` is certain.
     pub is_not_utf8: bool,
 }
 

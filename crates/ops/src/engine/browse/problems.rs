@@ -142,7 +142,7 @@ impl ProblemList {
                 }
             }
         }
-        // These have one source, which adds to them.
+        // These problems have one source, which only adds problems.
         if self.others.len() < other.others.len() {
             self.others.clone_from(&other.others);
         }

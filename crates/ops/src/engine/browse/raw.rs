@@ -29,7 +29,7 @@ const MAX_SCANS: usize = 2;
 const MAX_STORE_SCANS: usize = 8;
 /// Size of the first shards in a store that are scanned although none is viewed, in bytes.
 const MAX_STORE_BYTES: u64 = 256 << 20;
-/// The most keys that are compared, in some 40 MB.
+/// Maximum number of keys that are compared; they take about 40 MB.
 const MAX_COMPARED_KEYS: usize = 1 << 20;
 /// Limit of recorded problems of one shard.
 const MAX_KEPT_PROBLEMS: usize = 1_000;

@@ -30,7 +30,7 @@ struct GateState {
     /// End of the pause that the host requested.
     paused_until: Instant,
     has_answered: bool,
-    /// Whether an answer was none of those of a server that fails.
+    /// Whether the host has ever answered without a server error.
     has_worked: bool,
     /// Whether a request has failed because the host has never worked.
     is_given_up: bool,
@@ -110,7 +110,7 @@ impl HostGate {
         }
     }
 
-    /// Records an answer. `is_working`: it is none of those of a server that fails.
+    /// Records an answer. `is_working`: it is not a server error.
     pub(super) fn set_answered(&self, is_working: bool) {
         let mut state = self.lock();
         state.has_answered = true;
@@ -124,7 +124,7 @@ impl HostGate {
         state.is_given_up = !state.has_worked;
     }
 
-    /// Whether the next request of a host that has never worked has one short try, as others have waited before.
+    /// Whether the next request to a host that has never worked gets one short try, because earlier requests have already waited.
     pub(super) fn is_given_up(&self) -> bool {
         self.lock().is_given_up
     }

@@ -206,7 +206,7 @@ impl Network {
             line.id = String::from_utf8_lossy(id.as_bytes()).into_owned();
         }
         let pause = requested_pause(response.headers());
-        // A busy server may be one that fails; one that names a pause works.
+        // A server that requests a pause works, although it is busy.
         gate.set_answered(![500, 502, 503, 504].contains(&line.status) || pause.is_some());
         if [429, 503].contains(&line.status) {
             if let Some(pause) = pause.filter(|pause| *pause > self.limits.patience) {

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 /// Maximum difference between the clocks that a store accepts.
 pub(in crate::remote) const MAX_CLOCK_SECONDS: i64 = 15 * 60;
 
-/// Time for which a refusal counts for the same request, and that of any request for all.
+/// Time for which a refusal applies to equal requests, or to all requests if it concerns every request.
 const REFUSAL_LIFETIME: Duration = Duration::from_secs(2);
 
 /// Header with the algorithm of the checksums of the parts of an upload.
@@ -148,7 +148,7 @@ pub(super) struct S3Client {
     pub(super) ahead: Mutex<HashMap<String, GrowingUpload>>,
     /// Whether the store obeys `If-None-Match`, once known.
     pub(super) obeys_absence: OnceLock<bool>,
-    /// Recent refusals that would be repeated, by what was requested; the one of any request has the empty name.
+    /// Recent refusals by the name of the request; a refusal that concerns every request has the empty name.
     refusals: Mutex<HashMap<String, (Instant, Refusal)>>,
 }
 
@@ -236,7 +236,7 @@ impl S3Client {
         }
     }
 
-    /// Returns the refusal of a moment ago that a request would get again.
+    /// Returns the recent refusal that applies to a request.
     fn recent_refusal(&self, call: &Call) -> Option<Refusal> {
         let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         refusals.retain(|_, (at, _)| at.elapsed() < REFUSAL_LIFETIME);
@@ -394,7 +394,7 @@ impl S3Client {
     }
 }
 
-/// Returns what a request asks for.
+/// Returns the name of a request: its method, key and query.
 fn name_of(call: &Call) -> String {
     format!("{} {} {:?}", call.method, call.key, call.query)
 }

@@ -381,7 +381,7 @@ impl StepState for SplitsStep {
             if matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !is_ratio_char(c)) {
                 return;
             }
-            // A number that is typed first replaces the proposal; a comma goes on with it.
+            // A number that is typed first replaces the proposal; a comma extends it.
             if !self.touched
                 && !self.accepted
                 && self.mode == Mode::Ratio
