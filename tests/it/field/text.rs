@@ -53,8 +53,8 @@ fn a_byte_order_mark_is_reported_in_packed_text_and_in_later_lines() {
     let later = "{\"text\": \"a\"}\n\u{feff}{\"text\": \"b\"}\n";
     let sed = r"LC_ALL=C sed 's/^\\xEF\\xBB\\xBF//'";
     for (name, content, hint) in [
-        ("first.jsonl.gz", gzip(first.as_bytes()), "gzip -dc FILE | tail -c +4"),
-        ("first.jsonl.zst", zstd(first.as_bytes()), "zstd -dc FILE | tail -c +4"),
+        ("first.jsonl.gz", gzip(first.as_bytes()), "gzip -dc < FILE | tail -c +4"),
+        ("first.jsonl.zst", zstd(first.as_bytes()), "zstd -dc < FILE | tail -c +4"),
         ("later.jsonl", later.as_bytes().to_vec(), sed),
         ("later.jsonl.gz", gzip(later.as_bytes()), sed),
     ] {

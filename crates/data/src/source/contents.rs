@@ -1,6 +1,7 @@
 //! The content of one part, read from a plain or compressed shard.
 
-use super::compressed::{ArchiveReader, Compression};
+use super::compressed::{open_compressed, shard_packing};
+use super::documents::UnpackedReader;
 use gristmill_core::{Failure, Outcome, Shard, Subject};
 use gristmill_storage::cache::open_cached;
 use gristmill_storage::read::ReadFile;
@@ -16,9 +17,9 @@ const UNPACK_BYTES: usize = 256 << 10;
 pub fn read_part(shard: &Shard, offset: u64, size: u64, limit: usize) -> Outcome<Vec<u8>> {
     let file = open_cached(&shard.path)?;
     let wanted = usize::try_from(size).unwrap_or(usize::MAX).min(limit);
-    let content = match Compression::of(&file)? {
+    let content = match shard_packing(&file)? {
         None => read_plain(&file, offset, wanted)?,
-        Some(kind) => read_compressed(ArchiveReader::new(Arc::new(file), kind)?, offset, wanted)?,
+        Some(kind) => read_compressed(open_compressed(Arc::new(file), kind)?, offset, wanted)?,
     };
     content.ok_or_else(|| {
         Failure::data("reading a part", "the archive ends before it; was it changed since it was indexed?")
@@ -39,7 +40,7 @@ fn read_plain(file: &ReadFile, offset: u64, wanted: usize) -> Outcome<Option<Vec
     }
 }
 
-fn read_compressed(mut stream: ArchiveReader, offset: u64, wanted: usize) -> Outcome<Option<Vec<u8>>> {
+fn read_compressed(mut stream: UnpackedReader, offset: u64, wanted: usize) -> Outcome<Option<Vec<u8>>> {
     let mut buffer = vec![0; UNPACK_BYTES];
     let mut before = offset;
     let mut content = Vec::new();

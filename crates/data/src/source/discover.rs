@@ -1,5 +1,6 @@
 //! Finds the shards of a data set (docs/formats/energon.md §2).
 
+use super::documents::Compression;
 use gristmill_core::text::{self, display_safe};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
 use gristmill_pycompat::braces::{self, BraceError};
@@ -184,23 +185,8 @@ pub fn shard_at(path: &Path) -> Outcome<Shard> {
     Ok(shard_of(name, path, &facts))
 }
 
-/// Suffixes of compressed shards that are not read, in lower case.
-const PACKED_ENDINGS: [&str; 14] = [
-    ".tar.gz",
-    ".tar.gzip",
-    ".tar.bz2",
-    ".tar.xz",
-    ".tar.zst",
-    ".tar.zstd",
-    ".tar.lz4",
-    ".tar.lzma",
-    ".tar.lz",
-    ".tar.z",
-    ".tbz",
-    ".tbz2",
-    ".txz",
-    ".tzst",
-];
+/// Suffixes of compressed shards that are not read, in lower case, other than `.tar` with the suffix of a compression.
+const PACKED_ENDINGS: [&str; 6] = [".tar.lz", ".tar.z", ".tbz", ".tbz2", ".txz", ".tzst"];
 
 /// Returns a hint for a file that has the name of a shard in an unread form; `None` for other names.
 fn rename_hint(name: &str) -> Option<String> {
@@ -217,7 +203,8 @@ fn rename_hint(name: &str) -> Option<String> {
             "unpack it with gunzip, or rename it to {stem}.tgz and use --tgz rewrite, or write new shards with gristmill shard"
         ));
     }
-    let is_packed = PACKED_ENDINGS.iter().any(|ending| lower.ends_with(ending));
+    let is_packed = PACKED_ENDINGS.iter().any(|ending| lower.ends_with(ending))
+        || Compression::of_name(&lower).is_some_and(|(rest, _)| rest.ends_with(".tar"));
     is_packed.then(|| "unpack it, so that its name ends in .tar, or write new shards with gristmill shard".to_owned())
 }
 

@@ -9,6 +9,7 @@ pub mod decode;
 pub mod dedup;
 pub mod discover;
 pub mod documents;
+pub mod file_start;
 pub mod jsonl;
 pub mod kind;
 pub mod media_folder;
@@ -22,5 +23,5 @@ use gristmill_storage::read::ReadFile;
 
 /// Whether a file begins like a compressed archive, so that offsets in it are meaningless. Returns `false` for a file that cannot be read.
 pub fn compressed_start(file: &ReadFile) -> bool {
-    matches!(compressed::Compression::of(file), Ok(Some(_)))
+    matches!(compressed::shard_packing(file), Ok(Some(_)))
 }

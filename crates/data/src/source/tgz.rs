@@ -1,6 +1,6 @@
 //! Decompression of a shard into a plain one, which the loader can read.
 
-use super::compressed::{ArchiveReader, Compression};
+use super::compressed::{open_compressed, shard_packing};
 use gristmill_core::{Cancel, Failure, Outcome, Shard, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, WriteFile};
@@ -71,7 +71,7 @@ fn write_draft(fs: &dyn Fs, shard: &Shard, draft: &Path, cancel: &Cancel) -> Out
 fn unpack(shard: &Shard, out: &mut dyn WriteFile, cancel: &Cancel) -> Outcome<()> {
     let file = open_read(&shard.path)?;
     let mut buffer = vec![0; UNPACK_BYTES];
-    let Some(kind) = Compression::of(&file)? else {
+    let Some(kind) = shard_packing(&file)? else {
         let mut offset = 0;
         loop {
             cancel.check()?;
@@ -83,7 +83,7 @@ fn unpack(shard: &Shard, out: &mut dyn WriteFile, cancel: &Cancel) -> Outcome<()
             offset += read as u64;
         }
     };
-    let mut stream = ArchiveReader::new(Arc::new(file), kind)?;
+    let mut stream = open_compressed(Arc::new(file), kind)?;
     loop {
         cancel.check()?;
         // Decoders return few bytes per call, so the buffer is filled before it is written.
@@ -110,6 +110,7 @@ fn unpack(shard: &Shard, out: &mut dyn WriteFile, cancel: &Cancel) -> Outcome<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::documents::Packing;
     use gristmill_core::{ExitClass, FileStamp};
     use gristmill_storage::fs::RealFs;
     use std::io::Write as _;
@@ -125,19 +126,19 @@ mod tests {
         (0..3_000_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect()
     }
 
-    fn compressed(kind: Compression, bytes: &[u8]) -> Vec<u8> {
+    fn compressed(kind: Packing, bytes: &[u8]) -> Vec<u8> {
         match kind {
-            Compression::Gzip => {
+            Packing::Gzip => {
                 let mut e = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
                 e.write_all(bytes).unwrap();
                 e.finish().unwrap()
             }
-            Compression::Bzip2 => {
+            Packing::Bzip2 => {
                 let mut e = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
                 e.write_all(bytes).unwrap();
                 e.finish().unwrap()
             }
-            Compression::Xz => {
+            _ => {
                 let mut e = liblzma::write::XzEncoder::new(Vec::new(), 1);
                 e.write_all(bytes).unwrap();
                 e.finish().unwrap()
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn each_compression_is_unpacked_with_the_mode_of_the_shard() {
-        for kind in [Compression::Gzip, Compression::Bzip2, Compression::Xz] {
+        for kind in [Packing::Gzip, Packing::Bzip2, Packing::Xz] {
             let dir = tempfile::tempdir().unwrap();
             let shard = shard_of(dir.path(), &compressed(kind, &archive()));
             let target = dir.path().join("s.tar");
@@ -167,7 +168,7 @@ mod tests {
 
     #[test]
     fn broken_stream_or_cancellation_leaves_no_output() {
-        for kind in [Compression::Gzip, Compression::Bzip2, Compression::Xz] {
+        for kind in [Packing::Gzip, Packing::Bzip2, Packing::Xz] {
             let dir = tempfile::tempdir().unwrap();
             let mut bytes = compressed(kind, &archive());
             bytes.truncate(bytes.len() - 20);

@@ -4,6 +4,7 @@ use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
 use crate::engine::browse::{self, OpenedCatalog, TokenView};
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoList};
 use crate::engine::dedup::original::Index;
+use crate::engine::jsonl::check_start;
 use crate::engine::modalities::check::{lint_index, verify_index};
 use crate::job::check::run_single_shard;
 use crate::job::dedup;
@@ -14,8 +15,8 @@ use gristmill_core::{Cancel, ExitClass, Failure, Handles, Outcome, Problem, Prob
 use gristmill_data::formats::bsade::{shard_folder, Shard};
 use gristmill_data::formats::modalities::with_suffix;
 use gristmill_data::source::discover::named_shards;
-use gristmill_data::source::documents::{layout_of, list_jsonl, Selection};
-use gristmill_data::source::jsonl::JsonlCompression;
+use gristmill_data::source::documents::{layout_of, list_jsonl, Compression, Selection};
+use gristmill_data::source::file_start::FileStart;
 use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use serde_json::json;
@@ -180,19 +181,10 @@ pub(super) fn check_suffix(path: &Path) -> Outcome<()> {
     }
     let text = path.to_string_lossy();
     let (lower, quoted) = (text.to_ascii_lowercase(), shell_quote(&text));
-    if let Some(packed) = JsonlCompression::of_name(lower.as_bytes()) {
-        let name = lower.strip_suffix(packed.suffix).unwrap_or(&lower);
-        if is_named_like_lines(name) {
-            // Fails for a Git LFS pointer, which is not compressed even if its name has a compression suffix.
-            open_read(path)?;
-            let why = format!(
-                "it is compressed with {}, and a loader cannot jump to a line of a compressed file",
-                packed.name
-            );
-            return Err(Failure::data("reading the lines", why)
-                .on(Subject::path(path))
-                .with_hint(format!("unpack it first: {} {quoted}", packed.command)));
-        }
+    if let Some((_, compression)) = Compression::of_name(&lower).filter(|(name, _)| is_named_like_lines(name)) {
+        // Fails for a Git LFS pointer, which is not compressed even if its name has a compression suffix.
+        open_read(path)?;
+        check_start(path, FileStart::Compressed(compression))?;
     }
     if is_named_like_lines(&lower) && !text.ends_with(".jsonl") {
         let listing = list_jsonl(&[path.to_owned()], Selection::default(), &Cancel::default())?;

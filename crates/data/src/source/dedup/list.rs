@@ -1,8 +1,10 @@
 //! Finds the input files, in the global order of the documents (docs/formats/bsade.md §1).
 
+use crate::source::documents::packing::READING;
 use crate::source::documents::{
     is_packed_already, is_set_aside, is_table_name, is_text, leave_out_others, leave_out_values, member_count,
-    missing_files, missing_shards, text_file, FileChoice, InputRules, Listing, Packing, TextFile, Walk, OURS, SOURCES,
+    missing_files, missing_shards, text_file, Compression, FileChoice, InputRules, Listing, Packing, TextFile, Walk,
+    OURS, SOURCES,
 };
 use gristmill_core::text::{count_verb, display_safe};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
@@ -25,8 +27,8 @@ const NDJSON: (&str, &str) =
 const NAME_PART: &str = ".json";
 /// Text that is removed from paths before they are compared.
 const NOT_COMPARED: &str = "crawl=";
-/// Suffixes of compressions and archives that no command reads: their bytes would be treated as lines.
-const UNKNOWN: [&str; 10] = ["lz4", "br", "7z", "rar", "tar", "tgz", "Z", "lz", "lzo", "snappy"];
+/// Suffixes of archives and of compressions that are not recognized: their bytes would be treated as lines.
+const UNKNOWN: [&str; 9] = ["br", "7z", "rar", "tar", "tgz", "Z", "lz", "lzo", "snappy"];
 
 /// Rules for the files of a data set of the Hugging Face hub. Other files with `.json` in their names are usually settings.
 pub const HUB_RULES: InputRules =
@@ -216,7 +218,8 @@ fn is_known(name: &str) -> bool {
 
 /// Whether the suffix of a name denotes an unsupported compression.
 fn is_unread(name: &str) -> bool {
-    UNKNOWN.iter().any(|end| has_suffix(name, end))
+    let is_compressed = Compression::of_name(name).is_some() && Packing::of_name(name).is_plain();
+    is_compressed || UNKNOWN.iter().any(|end| has_suffix(name, end))
 }
 
 /// Returns the reason why a file is refused, and the hint.
@@ -238,7 +241,7 @@ fn refusal(file: &TextFile, is_known: bool) -> Outcome<Option<(String, &'static 
             _ => return Ok(None),
         },
         // If the first bytes are inconclusive, the name decides.
-        _ if Packing::of_start(&open_read(&file.path)?)? == Some(named) => return Ok(None),
+        _ if Packing::of_start(&open_read(&file.path)?, READING)? == Some(named) => return Ok(None),
         _ => format!("its name says {}, but its content has another format", named.title()),
     };
     Ok(Some((why, "give it the name that fits its content")))

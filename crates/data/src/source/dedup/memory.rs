@@ -1,7 +1,8 @@
 //! Estimates of the memory that reading a file needs.
 
+use crate::source::documents::packing::{first_bytes, READING};
 use crate::source::documents::{Packing, TextFile};
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::Outcome;
 use gristmill_storage::read::open_read;
 
 /// Memory of the read buffers without longer lines, in bytes.
@@ -28,24 +29,16 @@ const USUAL_WINDOW: u64 = 8 << 20;
 /// Returns the memory in bytes for reading a file: the window of its decoder, which its first frame states, and buffers. A line in memory
 /// needs up to [`MAX_BUFFERED_LINE_BYTES`](super::MAX_BUFFERED_LINE_BYTES) in addition.
 pub fn reading_memory(file: &TextFile) -> Outcome<u64> {
+    let start = || first_bytes(&open_read(&file.path)?, READING);
     let decoder = match file.packing {
         _ if file.source.is_table() => TABLE,
         Packing::Plain => 0,
-        Packing::Zstd => ZSTD + window(&start_of(file)?).unwrap_or(USUAL_WINDOW).min(MAX_WINDOW_BYTES),
+        Packing::Zstd => ZSTD + window(&start()?).unwrap_or(USUAL_WINDOW).min(MAX_WINDOW_BYTES),
         Packing::Gzip | Packing::Zip => GZIP,
         Packing::Bzip2 => BZIP2,
-        Packing::Xz | Packing::Lzma => (XZ + xz_window(&start_of(file)?).unwrap_or(USUAL_XZ_WINDOW)).min(MAX_XZ_BYTES),
+        Packing::Xz | Packing::Lzma => (XZ + xz_window(&start()?).unwrap_or(USUAL_XZ_WINDOW)).min(MAX_XZ_BYTES),
     };
     Ok(BUFFER_BYTES + decoder)
-}
-
-/// Returns the first bytes of a file, at most 40.
-fn start_of(file: &TextFile) -> Outcome<Vec<u8>> {
-    let source = open_read(&file.path)?;
-    let mut start = vec![0; 40];
-    let count = source.read_at(&mut start, 0).map_err(|error| Failure::io("reading the text", &file.path, &error))?;
-    start.truncate(count);
-    Ok(start)
 }
 
 /// Returns the window of an lzma file, or of the first block of an xz file whose only filter is LZMA2 (xz-file-format.txt, §3.1 and §5.3.1).

@@ -45,9 +45,9 @@ impl Layout {
             Self::Lines | Self::Rows | Self::NoText { .. } | Self::Empty => return None,
         };
         let path = shell_quote(&file.path.to_string_lossy());
-        let command = match file.packing.unpack_command() {
+        let command = match file.packing.filter() {
             None => format!("jq -c {program} {path} > NEW.jsonl"),
-            Some(unpack) => format!("{unpack} {path} | jq -c {program} > NEW.jsonl"),
+            Some(filter) => format!("{filter} < {path} | jq -c {program} > NEW.jsonl"),
         };
         Some((why, command))
     }

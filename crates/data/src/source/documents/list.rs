@@ -332,7 +332,7 @@ pub(super) fn bare_name(path: &Path) -> String {
 pub(in crate::source) fn text_file(path: PathBuf, name: String, is_chosen: bool) -> Outcome<TextFile> {
     let file = open_read(&path)?;
     let stamp = file.stamp().map_err(|error| Failure::io(ACTIVITY, &path, &error))?;
-    let source = source_of(&name, &first_bytes(&file)?, is_chosen);
+    let source = source_of(&name, &first_bytes(&file, ACTIVITY)?, is_chosen);
     let packing = if source.is_compressible() { Packing::of(&file)? } else { Packing::Plain };
     Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name, rows: None, damaged: Vec::new() })
 }

@@ -55,8 +55,7 @@ pub use layout::{layout_of, Layout};
 pub use list::{
     folder_splits, list, list_jsonl, split_choices, summarize_splits, Listing, Selection, SplitChoices, SplitSummary,
 };
-pub use packing::Packing;
-pub use packing::UnpackedReader;
+pub use packing::{Compression, Packing, UnpackedReader};
 pub use python_json::{python_line, python_lines, NotJson};
 pub use rewriter::{EditRow, FileRewriter, TextEdits};
 pub use rules::{DocumentRules, InputRules};

@@ -2,6 +2,7 @@
 //! limits.
 
 use super::members::Members;
+use gristmill_core::text::shell_quote;
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::io::{self, BufReader, Read};
@@ -38,54 +39,126 @@ const XZ_MEMORY: u64 = 256 << 20;
 /// Binary logarithm of the largest window of a zstd frame.
 const ZSTD_WINDOW_LOG: u32 = 27;
 /// Name of this step in failures.
-const READING: &str = "reading the text";
+pub(in crate::source) const READING: &str = "reading the text";
+/// Number of bytes at the start of a file that are examined.
+const EXAMINED_BYTES: usize = 40;
 /// Number of compressed bytes in one read.
 const INPUT: usize = 128 << 10;
 
-/// Suffixes of names with their compressions; the case is ignored.
-const SUFFIXES: [(&str, Packing); 9] = [
-    ("gz", Packing::Gzip),
-    ("gzip", Packing::Gzip),
-    ("zst", Packing::Zstd),
-    ("zstd", Packing::Zstd),
-    ("bz2", Packing::Bzip2),
-    ("bzip2", Packing::Bzip2),
-    ("xz", Packing::Xz),
-    ("lzma", Packing::Lzma),
-    ("zip", Packing::Zip),
+/// A compression: how its files are recognized, and how they are decompressed.
+#[derive(Debug)]
+pub struct Compression {
+    /// Name for the user.
+    pub name: &'static str,
+    /// Suffixes of names without the dot; the case is ignored.
+    suffixes: &'static [&'static str],
+    /// Whether a file that begins with these bytes has this compression.
+    is_start: fn(&[u8]) -> bool,
+    /// Command that decompresses standard input to standard output.
+    filter: &'static str,
+    /// How its documents are read; `None` if they are not.
+    packing: Option<Packing>,
+}
+
+/// All compressions that are recognized.
+static COMPRESSIONS: [Compression; 7] = [
+    Compression {
+        name: "gzip",
+        suffixes: &["gz", "gzip"],
+        is_start: |start| matches!(start, [0x1f, 0x8b, 8, ..]),
+        filter: "gzip -dc",
+        packing: Some(Packing::Gzip),
+    },
+    Compression {
+        name: "zstd",
+        suffixes: &["zst", "zstd"],
+        // A skippable frame contains no text; parallel compressors write one first.
+        is_start: |start| matches!(start, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]),
+        filter: "zstd -dc",
+        packing: Some(Packing::Zstd),
+    },
+    Compression {
+        name: "bzip2",
+        suffixes: &["bz2", "bzip2"],
+        // The level, then the mark of the first block, or of the end of a stream without blocks.
+        is_start: |start| {
+            matches!(start, [b'B', b'Z', b'h', b'1'..=b'9', mark @ ..]
+                if mark.starts_with(b"1AY&SY") || mark.starts_with(b"\x17rE8P\x90"))
+        },
+        filter: "bzip2 -dc",
+        packing: Some(Packing::Bzip2),
+    },
+    Compression {
+        name: "xz",
+        suffixes: &["xz"],
+        is_start: |start| start.starts_with(b"\xfd7zXZ\0"),
+        filter: "xz -dc",
+        packing: Some(Packing::Xz),
+    },
+    Compression {
+        name: "lzma",
+        suffixes: &["lzma"],
+        // The default properties, and a window that is a multiple of 64 KiB.
+        is_start: |start| matches!(start, [0x5d, 0, 0, _, _, ..]),
+        filter: "xz -dc",
+        packing: Some(Packing::Lzma),
+    },
+    Compression {
+        name: "zip",
+        suffixes: &["zip"],
+        is_start: |start| start.starts_with(b"PK\x03\x04"),
+        filter: "funzip",
+        packing: Some(Packing::Zip),
+    },
+    Compression {
+        name: "lz4",
+        suffixes: &["lz4"],
+        is_start: |start| start.starts_with(b"\x04\x22\x4d\x18"),
+        filter: "lz4 -dc",
+        packing: None,
+    },
 ];
 
-/// Returns the name without its suffix, and the compression; `None` if the suffix denotes no compression.
+impl Compression {
+    /// Returns the name without its suffix, and the compression that the suffix denotes; `None` if it denotes none.
+    pub fn of_name(name: &str) -> Option<(&str, &'static Self)> {
+        let (rest, end) = name.rsplit_once('.')?;
+        let is_suffix = |suffix: &&str| end.eq_ignore_ascii_case(suffix);
+        Some((rest, COMPRESSIONS.iter().find(|compression| compression.suffixes.iter().any(is_suffix))?))
+    }
+
+    /// Returns the compression of a file that begins with these bytes; `None` if they are those of no compression.
+    pub(in crate::source) fn of_start(start: &[u8]) -> Option<&'static Self> {
+        COMPRESSIONS.iter().find(|compression| (compression.is_start)(start))
+    }
+
+    /// Returns the command that decompresses a file and keeps the original.
+    pub fn unpack_command(&self, path: &Path) -> String {
+        let text = path.to_string_lossy();
+        let named = Self::of_name(&text).filter(|(_, named)| named.name == self.name);
+        let target = named.map_or("NEW.jsonl", |(rest, _)| rest);
+        format!("{} < {} > {}", self.filter, shell_quote(&text), shell_quote(target))
+    }
+}
+
+/// Returns the name without its suffix, and how the compression is read; `None` if the suffix denotes no compression that is read.
 pub(super) fn packed_name(name: &str) -> Option<(&str, Packing)> {
-    let (rest, end) = name.rsplit_once('.')?;
-    let (_, packing) = SUFFIXES.iter().find(|(suffix, _)| end.eq_ignore_ascii_case(suffix))?;
-    Some((rest, *packing))
+    Compression::of_name(name).and_then(|(rest, compression)| Some((rest, compression.packing?)))
 }
 
 impl Packing {
-    /// Returns the name for the user.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Plain => "plain text",
-            Self::Gzip => "gzip",
-            Self::Zstd => "zstd",
-            Self::Bzip2 => "bzip2",
-            Self::Xz => "xz",
-            Self::Lzma => "lzma",
-            Self::Zip => "zip",
-        }
+    fn compression(self) -> Option<&'static Compression> {
+        COMPRESSIONS.iter().find(|compression| compression.packing == Some(self))
     }
 
-    /// Returns the command that writes the decompressed text of a file to its standard output.
-    pub fn unpack_command(self) -> Option<&'static str> {
-        match self {
-            Self::Plain => None,
-            Self::Gzip => Some("gzip -dc"),
-            Self::Zstd => Some("zstd -dc"),
-            Self::Bzip2 => Some("bzip2 -dc"),
-            Self::Xz | Self::Lzma => Some("xz -dc"),
-            Self::Zip => Some("unzip -p"),
-        }
+    /// Returns the name for the user.
+    pub fn title(self) -> &'static str {
+        self.compression().map_or("plain text", |compression| compression.name)
+    }
+
+    /// Returns the command that writes the decompressed text of its standard input to its standard output.
+    pub fn filter(self) -> Option<&'static str> {
+        self.compression().map(|compression| compression.filter)
     }
 
     /// Whether offsets in the file equal offsets in its text.
@@ -93,35 +166,25 @@ impl Packing {
         self == Self::Plain
     }
 
+    /// Returns a name without the suffix of a compression that is read.
+    pub fn strip_suffix(name: &str) -> &str {
+        packed_name(name).map_or(name, |(rest, _)| rest)
+    }
+
     /// Returns the compression that the suffix of a name denotes.
     pub fn of_name(name: &str) -> Self {
         packed_name(name).map_or(Self::Plain, |(_, packing)| packing)
     }
 
-    fn of_bytes(start: &[u8]) -> Option<Self> {
-        match start {
-            [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
-            // A skippable frame contains no text; parallel compressors write one first.
-            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => Some(Self::Bzip2),
-            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
-            // The default properties, and a window that is a multiple of 64 KiB.
-            [0x5d, 0, 0, _, _, ..] => Some(Self::Lzma),
-            [b'P', b'K', 3, 4, ..] => Some(Self::Zip),
-            _ => None,
-        }
-    }
-
-    /// Detects the compression from the first bytes of an open file; `None` if they match none.
-    pub(in crate::source) fn of_start(file: &ReadFile) -> Outcome<Option<Self>> {
-        Ok(Self::of_bytes(&first_bytes(file)?))
+    /// Detects the compression from the first bytes of an open file; `None` if they match none that is read.
+    pub(in crate::source) fn of_start(file: &ReadFile, activity: &str) -> Outcome<Option<Self>> {
+        Ok(Compression::of_start(&first_bytes(file, activity)?).and_then(|compression| compression.packing))
     }
 
     /// Detects the compression of an open file by its first bytes, or by its name if they match none. An empty file is plain.
     pub fn of(file: &ReadFile) -> Outcome<Self> {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(match Self::of_start(file)? {
+        Ok(match Self::of_start(file, READING)? {
             Some(packing) => packing,
             None if file.is_empty() => Self::Plain,
             None => Self::of_name(&name(file.path())),
@@ -134,14 +197,15 @@ pub(in crate::source) fn is_text(name: &str) -> bool {
     name.ends_with(".jsonl") || packed_name(name).is_some_and(|(rest, _)| rest.ends_with(".jsonl"))
 }
 
-/// Returns the first 8 bytes of a file, fewer if it is shorter.
-pub(super) fn first_bytes(file: &ReadFile) -> Outcome<Vec<u8>> {
-    let (mut start, mut filled) = (vec![0; 8], 0);
+/// Returns the first bytes of a file, at most [`EXAMINED_BYTES`].
+pub(in crate::source) fn first_bytes(file: &ReadFile, activity: &str) -> Outcome<Vec<u8>> {
+    let (mut start, mut filled) = (vec![0; EXAMINED_BYTES], 0);
     while let Some(space) = start.get_mut(filled..).filter(|space| !space.is_empty()) {
         match file.read_at(space, filled as u64) {
             Ok(0) => break,
             Ok(count) => filled += count,
-            Err(error) => return Err(Failure::io(READING, file.path(), &error)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failure::io(activity, file.path(), &error)),
         }
     }
     start.truncate(filled);
@@ -209,7 +273,7 @@ impl UnpackedReader {
                 Box::new(decoder)
             }
             Packing::Xz | Packing::Lzma => {
-                let is_xz = matches!(first_byte(&file)?, Some(0xfd));
+                let is_xz = first_bytes(&file, READING)?.first() == Some(&0xfd);
                 let stream = match is_xz {
                     true => liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, liblzma::stream::CONCATENATED),
                     false => liblzma::stream::Stream::new_lzma_decoder(XZ_MEMORY),
@@ -295,13 +359,5 @@ fn reason(error: &io::Error) -> String {
             1 << (ZSTD_WINDOW_LOG - 20)
         ),
         false => message,
-    }
-}
-
-fn first_byte(file: &ReadFile) -> Outcome<Option<u8>> {
-    let mut byte = [0];
-    match file.read_at(&mut byte, 0) {
-        Ok(count) => Ok((count > 0).then_some(byte[0])),
-        Err(error) => Err(Failure::io(READING, file.path(), &error)),
     }
 }

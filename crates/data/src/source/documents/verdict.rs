@@ -69,9 +69,9 @@ pub fn mark_hint(file: &TextFile, start: u64) -> String {
         0 => "tail -c +4",
         _ => r"LC_ALL=C sed 's/^\xEF\xBB\xBF//'",
     };
-    match file.packing.unpack_command() {
+    match file.packing.filter() {
         None => format!("remove the mark: {remove} FILE > NEW.jsonl"),
-        Some(unpack) => format!("remove the mark: {unpack} FILE | {remove} > NEW.jsonl"),
+        Some(filter) => format!("remove the mark: {filter} < FILE | {remove} > NEW.jsonl"),
     }
 }
 

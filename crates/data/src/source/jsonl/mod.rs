@@ -4,13 +4,11 @@
 mod each;
 mod json;
 mod scan;
-mod start;
 mod utf8;
 
 pub use each::{each_line, Line, MAX_LINE_BYTES};
 pub use json::{Checker, Issue};
 pub use scan::{scan_unit, BadLine, LineEnds, UnitLines, MAX_UNIT_BYTES};
-pub use start::{start_of, FileStart, JsonlCompression};
 pub use utf8::Utf8Checker;
 
 /// A range of bytes of a file, with arbitrary bounds. A line belongs to the range in which it begins.

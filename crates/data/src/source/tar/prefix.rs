@@ -10,7 +10,7 @@ use super::walk::{Entry, Step, Walker, MAX_NAME};
 use super::window::{FileWindow, Window};
 use super::{is_reserved, notes::printable};
 use crate::formats::tar_writer::{padding, push_record, write_pax_header};
-use crate::source::compressed::Compression;
+use crate::source::compressed::shard_packing;
 use gristmill_core::{Failure, Handles, Outcome, ProblemKind, Shard, Subject};
 use gristmill_storage::fs::{Fs, WriteFile};
 use gristmill_storage::read::{open_read, ReadFile};
@@ -36,7 +36,7 @@ const PREFIX_BYTES: usize = PREFIX.end - PREFIX.start;
 /// The shard is compressed, damaged, or changed while it was read; `target` does not exist then.
 pub fn write_prefixed(fs: &dyn Fs, shard: &Shard, prefix: &str, target: &Path, handles: &Handles<'_>) -> Outcome<()> {
     let file = Arc::new(open_read(&shard.path)?);
-    if let Some(kind) = Compression::of(&file)? {
+    if let Some(kind) = shard_packing(&file)? {
         return Err(refuse(shard, 0, ProblemKind::CompressedShard, &format!("it is compressed with {}", kind.title())));
     }
     let out = fs.create_file(target)?;

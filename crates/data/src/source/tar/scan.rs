@@ -6,7 +6,7 @@ use super::notes::printable;
 use super::walk::{Entry, Step, Walker};
 use super::window::{FileWindow, StreamWindow, Window};
 use super::{ScanSink, ShardScan};
-use crate::source::compressed::{ArchiveReader, Compression};
+use crate::source::compressed::{open_compressed, shard_packing};
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::text::bytes;
 use gristmill_core::{Failure, Handles, NullProblemSink, Outcome, Problem, ProblemKind, Shard, Subject};
@@ -43,11 +43,11 @@ pub(super) fn scan(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>
         handles.progress.add(1, 0);
         return Ok(ShardScan { stamp: before, ..scan });
     }
-    let compression = Compression::of(&file)?;
+    let compression = shard_packing(&file)?;
     let mut scan = match compression {
         None => Run::new(shard, FileWindow::new(Arc::clone(&file)), handles).scan(sink)?,
         Some(kind) => {
-            let stream = ArchiveReader::new(Arc::clone(&file), kind)?;
+            let stream = open_compressed(Arc::clone(&file), kind)?;
             Run::new(shard, StreamWindow::new(stream, handles.cancel), handles).scan(sink)?
         }
     };

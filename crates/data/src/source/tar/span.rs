@@ -4,7 +4,7 @@ use super::header::{self, number, BLOCK, BLOCK_BYTES};
 use super::names;
 use super::walk::{Step, Walker};
 use super::window::{FileWindow, StreamWindow, Window};
-use crate::source::compressed::{ArchiveReader, Compression};
+use crate::source::compressed::{open_compressed, shard_packing};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub fn each_entry(
     cancel: &Cancel,
     take: &mut dyn FnMut(SpanItem<'_>) -> bool,
 ) -> Outcome<()> {
-    match Compression::of(file)? {
+    match shard_packing(file)? {
         None if from >= file.len() => Ok(()),
         None => {
             let mut walker = Walker::new(FileWindow::with_end(Arc::clone(file), to), cancel);
@@ -54,7 +54,7 @@ pub fn each_entry(
             walk(walker, from, to, take)
         }
         Some(kind) => {
-            let stream = ArchiveReader::new(Arc::clone(file), kind)?;
+            let stream = open_compressed(Arc::clone(file), kind)?;
             walk(Walker::new(StreamWindow::new(stream, cancel), cancel), from, to, take)
         }
     }

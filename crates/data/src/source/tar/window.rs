@@ -2,7 +2,7 @@
 
 use super::header::BLOCK_BYTES;
 use super::scouts::HeaderPrefetches;
-use crate::source::compressed::ArchiveReader;
+use crate::source::documents::UnpackedReader;
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::io;
@@ -195,14 +195,14 @@ impl Window for FileWindow {
 
 /// Window over a decompressed stream, which moves only forward; a few MiB before the newest byte remain accessible.
 pub(super) struct StreamWindow<'a> {
-    stream: ArchiveReader,
+    stream: UnpackedReader,
     cancel: &'a Cancel,
     buffer: Vec<u8>,
     start: u64,
 }
 
 impl<'a> StreamWindow<'a> {
-    pub(super) fn new(stream: ArchiveReader, cancel: &'a Cancel) -> Self {
+    pub(super) fn new(stream: UnpackedReader, cancel: &'a Cancel) -> Self {
         Self { stream, cancel, buffer: Vec::new(), start: 0 }
     }
     fn end(&self) -> u64 {

@@ -13,7 +13,8 @@ use super::{
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
 use gristmill_data::source::documents::Packing;
-use gristmill_data::source::jsonl::{each_line, is_white, start_of, Checker, FileStart, Issue, LineEnds, Unit};
+use gristmill_data::source::file_start::{start_of, FileStart};
+use gristmill_data::source::jsonl::{each_line, is_white, Checker, Issue, LineEnds, Unit};
 use gristmill_data::source::kind::is_packed_jsonl;
 use gristmill_storage::read::{open_read, ReadFile};
 use gristmill_storage::scratch::Scratch;
@@ -35,7 +36,10 @@ pub(crate) fn open(path: &Path) -> Outcome<OpenedCatalog> {
     let refused = |why: String, hint: &str| Failure::data(ACTIVITY, why).on(Subject::path(path)).with_hint(hint);
     match start_of(&file)? {
         FileStart::Compressed(packed) => match Packing::of(&file)? {
-            Packing::Plain => return Err(refused(format!("it is compressed with {}", packed.name), packed.command)),
+            Packing::Plain => {
+                let hint = format!("unpack it first: {}", packed.unpack_command(path));
+                return Err(refused(format!("it is compressed with {}", packed.name), &hint));
+            }
             packing => return unpack(path, file, packing, packed.name),
         },
         FileStart::Wide(name) => {

@@ -3,7 +3,8 @@
 use super::{messages, Lengths};
 use gristmill_core::{Cancel, Failure, Outcome, Problem};
 use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
-use gristmill_data::source::jsonl::{each_line, start_of, FileStart, Line, LineEnds, Unit};
+use gristmill_data::source::file_start::{start_of, FileStart};
+use gristmill_data::source::jsonl::{each_line, Line, LineEnds, Unit};
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use serde_json::Value;

@@ -4,7 +4,8 @@ use super::LineCounts;
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, count, count_verb, display_safe_bytes, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
-use gristmill_data::source::jsonl::{is_white, start_of, BadLine, FileStart};
+use gristmill_data::source::file_start::{start_of, FileStart};
+use gristmill_data::source::jsonl::{is_white, BadLine};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
@@ -18,14 +19,16 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Opens a file of lines. Refuses a file without text, and one with compressed or differently encoded text.
 pub fn open(path: &Path) -> Outcome<ReadFile> {
     let file = open_read(path)?;
-    match refused_start(path, start_of(&file)?) {
-        None => Ok(file),
-        Some(problem) => {
-            let mut failure = problem.into_failure();
-            "reading the lines".clone_into(&mut failure.what);
-            Err(failure)
-        }
-    }
+    check_start(path, start_of(&file)?)?;
+    Ok(file)
+}
+
+/// Refuses a file whose beginning shows that it has no lines to index.
+pub fn check_start(path: &Path, start: FileStart) -> Outcome<()> {
+    let Some(problem) = refused_start(path, start) else { return Ok(()) };
+    let mut failure = problem.into_failure();
+    "reading the lines".clone_into(&mut failure.what);
+    Err(failure)
 }
 
 /// Reports lines that are not objects: the first ones individually, the others as a count.
@@ -82,19 +85,11 @@ pub fn refused_start(path: &Path, start: FileStart) -> Option<Problem> {
             format!("the text is encoded in {encoding}, and JSONL is UTF-8"),
             format!("convert it: iconv -f {encoding} -t UTF-8 {quoted} > NEW.jsonl"),
         ),
-        FileStart::Compressed(packed) => {
-            let named = path.as_os_str().as_encoded_bytes().ends_with(packed.suffix.as_bytes());
-            let command = match named {
-                true => format!("{} {quoted}", packed.command),
-                // These tools accept a file depending on its name, but accept any data from standard input.
-                false => format!("{} < {quoted} > NEW.jsonl", packed.filter),
-            };
+        FileStart::Compressed(compression) => {
+            let name = compression.name;
             refuse(
-                format!(
-                    "it is compressed with {}, and a loader cannot jump to a line of a compressed file",
-                    packed.name
-                ),
-                format!("unpack it first: {command}"),
+                format!("it is compressed with {name}, and a loader cannot jump to a line of a compressed file"),
+                format!("unpack it first: {}", compression.unpack_command(path)),
             )
         }
     }
@@ -133,7 +128,7 @@ fn describe(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str,
                 "the line has NUL bytes, as after a crash",
                 format!("take them out: tr -d '\\000' < {quoted} > NEW.jsonl"),
             ),
-            b'"' => ("the line is a string or goes on from the line before, not an object", one_line()),
+            b'"' => ("the line is a string or continues the line before, not an object", one_line()),
             b'}' | b']' | b',' => ("the line continues the previous line", one_line()),
             b'-' | b'0'..=b'9' => {
                 ("the line is a number, not an object", "wrap each value in an object: {\"value\": …}".to_owned())

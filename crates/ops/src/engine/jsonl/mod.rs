@@ -16,7 +16,7 @@ pub use facts::{facts_of, JsonlFacts, KeyFacts, RecordFacts};
 pub use lengths::Lengths;
 pub use lint::{lint_unit, report_not_utf8};
 pub use merge::{LineCounts, LineMerge};
-pub use messages::{bad_line, blank_lines, cr_only, open, refusal, refused_start, report_bad};
+pub use messages::{bad_line, blank_lines, check_start, cr_only, open, refusal, refused_start, report_bad};
 
 use gristmill_core::{Cancel, Outcome, Progress};
 use gristmill_data::source::jsonl::{self, Unit, UnitLines};

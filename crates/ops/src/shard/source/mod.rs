@@ -14,6 +14,7 @@ use gristmill_core::shard_plan::{InputKind, KeyRule, Missing};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
 use gristmill_data::source::discover::{is_like_shard, shard_range};
+use gristmill_data::source::documents::Packing;
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::files::metadata;
 use gristmill_storage::remote::is_hub_url;
@@ -26,8 +27,6 @@ pub(super) const NUMBER: &str = "number";
 const ACTIVITY: &str = "looking for samples";
 /// Suffixes of files of rows, in lower case.
 const ROW_FILES: [&str; 6] = [".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow"];
-/// Suffixes of compressed files of rows, after one of [`ROW_FILES`].
-const ROW_PACKINGS: [&str; 2] = [".gz", ".zst"];
 
 /// Divides the name of a loose file into key and part.
 pub(super) fn divide_name(name: &str, rule: KeyRule) -> Option<(String, String)> {
@@ -62,7 +61,7 @@ fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outc
         return Ok(read_as);
     }
     let name = input.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let plain = ROW_PACKINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let plain = Packing::strip_suffix(&name);
     if info.is_dir() {
         return match shard_in(input, problems)? {
             true => Ok(InputKind::Tars),

@@ -1,7 +1,7 @@
 //! Compares the listed samples of sources with the golden archives.
 
 use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile};
-use gristmill_core::shard_plan::{Column, KeyRule, Missing, RowColumns};
+use gristmill_core::shard_plan::{Column, InputKind, KeyRule, Missing, RowColumns};
 use gristmill_core::{
     Cancel, FileStamp, Handles, Outcome, Problem, ProblemKind, ProblemLog, Progress, RunOptions, Severity, ShardPlan,
 };
@@ -296,4 +296,20 @@ fn media_bytes_in_rows_get_the_extension_of_their_type() {
     let text = format!("{{\"p\": {{\"bytes\": \"{png}\", \"path\": null}}}}\n{{\"p\": {{\"bytes\": \"{png}\", \"path\": \"x/y.jpeg\"}}}}\n");
     let plan = ShardPlan { rows: RowColumns { no_json: true, ..columns(&["p"], &[]) }, ..ShardPlan::default() };
     assert_eq!(rows(&text, &plan).unwrap().kept.names(), ["000000000.png", "x/y.jpeg"]);
+}
+
+#[test]
+fn file_of_rows_is_recognized_in_each_compression_that_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let kind = |name: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, "").unwrap();
+        let plan = ShardPlan { inputs: vec![path], ..ShardPlan::default() };
+        super::kinds_of(&plan, &ProblemLog::new(false)).ok()
+    };
+    for name in ["a.jsonl", "a.jsonl.gz", "a.csv.bz2", "a.tsv.XZ", "a.json.lzma", "a.jsonl.zip", "a.jsonl.zstd"] {
+        assert_eq!(kind(name), Some(vec![InputKind::Rows]), "{name}");
+    }
+    assert_eq!(kind("a.tar.zst"), Some(vec![InputKind::Tars]));
+    assert_eq!(kind("a.jsonl.lz4"), None);
 }

@@ -17,6 +17,7 @@ use gristmill_core::{
     DatasetFacts, MediaFilter, PartFacts, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, SampleMapping,
     Scope, ShardState, SplitPlan, Subject, Tgz,
 };
+use gristmill_data::source::documents::Compression;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
@@ -176,8 +177,7 @@ pub fn many_shards(shards: usize) -> Option<Problem> {
 
 /// Returns a part name without the suffix of compression: the dot in `json.gz` belongs to the suffix.
 fn unpacked(name: &str) -> &str {
-    let packed = ["gz", "bz2", "xz", "zst", "lz4"];
-    name.rsplit_once('.').filter(|(_, suffix)| packed.contains(suffix)).map_or(name, |(stem, _)| stem)
+    Compression::of_name(name).map_or(name, |(stem, _)| stem)
 }
 
 /// Returns a problem if part names look like the rest of a file name that was cut at its first dot: names with spaces, or names with dots

@@ -16,7 +16,7 @@ use gristmill_core::shard_plan::RowColumns;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{
-    list as list_documents, DocumentBlock, DocumentFields, InputRules, OtherFields, Position, Selection, Text,
+    list as list_documents, DocumentBlock, DocumentFields, InputRules, OtherFields, Packing, Position, Selection, Text,
     TextFile, BYTE_ORDER_MARK,
 };
 use gristmill_storage::files::is_dir;
@@ -39,8 +39,6 @@ const ROWS_AT_ONCE: usize = 1_024;
 const MAX_BUFFERED_BYTES: u64 = 16 << 20;
 /// The UTF-8 byte-order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// Suffixes of files that may contain annotations.
-const JSON_SUFFIXES: [&str; 3] = [".json", ".json.gz", ".json.zst"];
 
 /// Lists the samples of the rows of a file, or of the files of a folder, in order.
 ///
@@ -151,7 +149,9 @@ impl<'a> Rows<'a> {
 
     fn read(&mut self) -> Outcome<()> {
         let (file, context) = (self.file, self.context);
-        if JSON_SUFFIXES.iter().any(|suffix| file.name.to_lowercase().ends_with(suffix)) {
+        let name = file.name.to_lowercase();
+        // Only such files may contain annotations.
+        if Packing::strip_suffix(&name).ends_with(".json") {
             let first = self.number;
             self.maker.layout = PartLayout::of(&context.plan.rows, Some(coco::MEDIA_COLUMN))?;
             self.maker.object = Some(coco::IMAGE);
