@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct Progress {
     items_done: AtomicU64,
+    items_resumed: AtomicU64,
     items_total: AtomicU64,
     bytes_done: AtomicU64,
     bytes_resumed: AtomicU64,
@@ -26,11 +27,14 @@ pub struct Progress {
 pub struct ProgressReading {
     /// Items finished so far.
     pub items_done: u64,
+    /// The part of `items_done` that an earlier run finished; excluded when the speed of this run is computed.
+    #[serde(skip)]
+    pub items_resumed: u64,
     /// Total items; 0 while unknown.
     pub items_total: u64,
     /// Bytes finished so far.
     pub bytes_done: u64,
-    /// The part of `bytes_done` that an earlier run finished; excluded when the speed of this run is computed.
+    /// Like `items_resumed`, of `bytes_done`.
     #[serde(skip)]
     pub bytes_resumed: u64,
     /// Total bytes; 0 while unknown.
@@ -68,6 +72,7 @@ impl Progress {
     }
     /// Adds work that an earlier run finished.
     pub fn resume_from(&self, items: u64, bytes: u64) {
+        self.items_resumed.fetch_add(items, Ordering::Relaxed);
         self.bytes_resumed.fetch_add(bytes, Ordering::Relaxed);
         self.add(items, bytes);
     }
@@ -79,6 +84,7 @@ impl Progress {
     pub fn restart(&self, items: u64, bytes: u64) {
         self.items_done.store(0, Ordering::Relaxed);
         self.bytes_done.store(0, Ordering::Relaxed);
+        self.items_resumed.store(0, Ordering::Relaxed);
         self.bytes_resumed.store(0, Ordering::Relaxed);
         self.tokens_done.store(0, Ordering::Relaxed);
         self.expect(items, bytes);
@@ -86,9 +92,10 @@ impl Progress {
     /// Returns a snapshot of the progress.
     pub fn read(&self) -> ProgressReading {
         ProgressReading {
+            // Read before `items_done` and `bytes_done`, so that they are never greater.
+            items_resumed: self.items_resumed.load(Ordering::Relaxed),
             items_done: self.items_done.load(Ordering::Relaxed),
             items_total: self.items_total.load(Ordering::Relaxed),
-            // Read before `bytes_done`, so that it is never greater.
             bytes_resumed: self.bytes_resumed.load(Ordering::Relaxed),
             bytes_done: self.bytes_done.load(Ordering::Relaxed),
             bytes_total: self.bytes_total.load(Ordering::Relaxed),

@@ -126,7 +126,7 @@ struct CountFile<'a> {
 
 /// Counts according to a plan. Without `is_written`, only lists the inputs.
 pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContext) -> Outcome<CountReport> {
-    context.phase_of(Phase::Open, "file", "looking for text files");
+    context.phase_of(Phase::Open, "input file", "looking for text files");
     refuse_existing(plan)?;
     let tokenizer = Tokenizer::load_with(&plan.tokenizer, &run_both)?;
     let glob = plan.glob.as_deref();
@@ -158,7 +158,7 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
         tokenizer.verify_against_reference();
         count_files(plan, &listing.files, &tokenizer, context, &mut report)?;
         if let Some(output) = &plan.output {
-            context.phase_of(Phase::Publish, "file", "writing the counts");
+            context.phase_of(Phase::Publish, "output file", "writing the counts");
             let file = CountFile { tokenizer: &plan.tokenizer, total: &report.total, files: &report.files };
             let json = serde_json::to_vec_pretty(&file);
             let json = json.map_err(|error| Failure::environment("writing the counts", error.to_string()))?;
@@ -304,7 +304,7 @@ fn count_units(
     tokenizer: &Tokenizer,
     context: &TaskContext,
 ) -> Outcome<Vec<UnitCount>> {
-    context.phase_of(Phase::Scan, "file", "counting");
+    context.phase_of(Phase::Scan, "input file", "counting");
     context.progress.expect(files.len() as u64, files.iter().map(|file| file.bytes).sum());
     run_units(units, context.options.threads, &context.cancel, |unit| {
         let counted = count_unit(plan, unit, tokenizer, context)?;

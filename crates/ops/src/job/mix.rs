@@ -64,7 +64,7 @@ pub fn run_mix(plan: &MixPlan, is_written: bool, context: &TaskContext) -> Outco
     }
     refuse(&facts, path)?;
     if is_written && !nothing_to_do {
-        context.phase_of(Phase::Publish, "file", "writing the metadataset");
+        context.phase_of(Phase::Publish, "output file", "writing the metadataset");
         context.cancel.check()?;
         let mode = files::metadata(path).map_or(0o644, |facts| facts.mode & 0o777);
         write_file(&*context.fs, path, text.as_bytes(), mode)?;

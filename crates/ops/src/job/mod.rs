@@ -86,7 +86,8 @@ impl Phase {
     pub fn item(self) -> &'static str {
         match self {
             Self::Open | Self::Scan => "shard",
-            Self::Download | Self::Media | Self::Publish | Self::Write => "file",
+            Self::Download | Self::Media | Self::Write => "file",
+            Self::Publish => "output file",
             Self::Tables => "sample",
             Self::Find => "part",
         }

@@ -39,6 +39,26 @@ where
     board.results.into_inner().unwrap_or_else(PoisonError::into_inner).finish(cancel)
 }
 
+/// Like [`run_units`], but `resume` may return the results of units that an earlier run finished. It is called for all units before any
+/// work begins, so that progress does not start lower than it ended.
+pub fn run_missing_units<U, T>(
+    units: &[U],
+    threads: usize,
+    cancel: &Cancel,
+    resume: impl Fn(&U) -> Outcome<Option<T>> + Sync,
+    work: impl Fn(&U) -> Outcome<T> + Sync,
+) -> Outcome<Vec<T>>
+where
+    U: Sync,
+    T: Send,
+{
+    let known = run_units(units, threads, cancel, resume)?;
+    let is_missing = |(unit, known): (_, &Option<T>)| known.is_none().then_some(unit);
+    let missing: Vec<&U> = units.iter().zip(&known).filter_map(is_missing).collect();
+    let mut made = run_units(&missing, threads, cancel, |unit| work(unit))?.into_iter();
+    Ok(known.into_iter().filter_map(|known| known.or_else(|| made.next())).collect())
+}
+
 /// Runs both closures, the first on its own thread if one can be started. A panic in either is resumed after both have ended.
 pub fn run_both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     let first = Mutex::new(first);
@@ -153,6 +173,23 @@ mod tests {
     }
 
     #[test]
+    fn results_of_an_earlier_run_count_before_any_work_begins() {
+        let units: Vec<u64> = (0..20).collect();
+        let resumed = AtomicU64::new(0);
+        let resume = |unit: &u64| {
+            let is_done = unit % 3 > 0;
+            resumed.fetch_add(u64::from(is_done), Ordering::Relaxed);
+            Ok(is_done.then_some(unit * 2))
+        };
+        let work = |unit: &u64| {
+            assert_eq!((unit % 3, resumed.load(Ordering::Relaxed)), (0, 13));
+            Ok(unit * 2)
+        };
+        let doubled = run_missing_units(&units, 3, &Cancel::default(), resume, work).unwrap();
+        assert_eq!(doubled, units.iter().map(|unit| unit * 2).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn pool_runs_one_unit_per_thread_concurrently() {
         let barrier = Barrier::new(3);
         run_units(&[(), (), ()], 3, &Cancel::default(), |()| {
@@ -186,7 +223,7 @@ mod tests {
         let cancel = Cancel::default();
         let failure = run_units(&[0, 1], 2, &cancel, |unit| {
             if *unit == 1 {
-                return Err(Failure::environment("reading", "the disk is gone"));
+                return Err(Failure::environment("reading", "the disk was removed"));
             }
             while !cancel.is_cancelled() {
                 std::thread::yield_now();

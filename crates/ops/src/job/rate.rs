@@ -22,12 +22,13 @@ impl Rate {
     pub fn add_reading(&mut self, now: Instant, reading: ProgressReading) {
         self.started.get_or_insert(now);
         let own_bytes = reading.bytes_done.saturating_sub(reading.bytes_resumed);
-        if self.readings.back().is_some_and(|(_, items, bytes, _)| *bytes > own_bytes || *items > reading.items_done) {
+        let own_items = reading.items_done.saturating_sub(reading.items_resumed);
+        if self.readings.back().is_some_and(|(_, items, bytes, _)| *bytes > own_bytes || *items > own_items) {
             // A new phase has started to count from zero.
             self.readings.clear();
             self.started = Some(now);
         }
-        self.readings.push_back((now, reading.items_done, own_bytes, reading.tokens_done));
+        self.readings.push_back((now, own_items, own_bytes, reading.tokens_done));
         while self.readings.len() > 2
             && self.readings.front().is_some_and(|(then, ..)| now.duration_since(*then) > RATE_WINDOW)
         {
@@ -97,6 +98,16 @@ mod tests {
         assert_eq!(rate.bytes_per_second(), 20.0);
         let last = ProgressReading { bytes_resumed: 600, ..reading(700) };
         assert_eq!(rate.remaining(last), Some(Duration::from_secs(15)));
+        let parts = |done| ProgressReading { items_done: done, items_resumed: 6, items_total: 20, ..reading(0) };
+        let mut rate = Rate::default();
+        for second in 0..=4 {
+            rate.add_reading(
+                start + Duration::from_secs(second),
+                ProgressReading { bytes_total: 0, ..parts(6 + second) },
+            );
+        }
+        let last = ProgressReading { bytes_total: 0, ..parts(10) };
+        assert_eq!(rate.remaining(last), Some(Duration::from_secs(10)));
     }
 
     #[test]

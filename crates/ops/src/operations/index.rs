@@ -275,7 +275,7 @@ fn index_each(
     let at_once = if sources.iter().any(|source| is_remote(source)) { STORE_FILES } else { 1 };
     let handles = context.handles();
     if at_once > 1 {
-        context.phase_of(Phase::Scan, "file", format!("indexing {}", count(sources.len() as u64, "file")));
+        context.phase_of(Phase::Scan, "input file", format!("indexing {}", count(sources.len() as u64, "file")));
         context.progress.expect(sources.len() as u64, 0);
     }
     let is_stopped = AtomicBool::new(false);

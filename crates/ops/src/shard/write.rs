@@ -7,7 +7,7 @@ use super::record::Records;
 use super::sample::Origin;
 use crate::engine::index::{SpoolSink, SpooledShard};
 use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
-use crate::job::pool::run_units;
+use crate::job::pool::run_missing_units;
 use crate::job::task::TaskContext;
 use gristmill_core::{Failure, FileStamp, Outcome, ShardId, ShardPlan, Subject};
 use gristmill_data::formats::tar_writer::EntryHeader;
@@ -123,11 +123,14 @@ impl ShardWriter<'_> {
         let open = self.open_set(number, set);
         open.folders.create(context)?;
         let units: Vec<(usize, &PlannedShard)> = set.planned.shards.iter().enumerate().collect();
-        let finished = run_units(&units, open.threads, &context.cancel, |&(number, shard)| {
-            if let Some(finished) = self.finished(&open, number, shard)? {
+        let resume = |&(number, shard): &(usize, &PlannedShard)| -> Outcome<Option<(FinishedShard, bool)>> {
+            let finished = self.finished(&open, number, shard)?;
+            if finished.is_some() {
                 context.progress.resume_from(1, shard.archive_bytes);
-                return Ok((finished, true));
             }
+            Ok(finished.map(|finished| (finished, true)))
+        };
+        let finished = run_missing_units(&units, open.threads, &context.cancel, resume, |&(number, shard)| {
             let finished = self.write(&open, number, shard)?;
             self.record(&open, shard, &finished)?;
             context.progress.add(1, 0);

@@ -68,7 +68,7 @@ pub fn run_instruction(
     context: &TaskContext,
 ) -> Outcome<InstructionReport> {
     let fs = &*context.fs;
-    context.phase_of(Phase::Open, "file", "reading the configuration");
+    context.phase_of(Phase::Open, "input file", "reading the configuration");
     let settings = Settings::read(config)?;
     // All errors in the settings for packing are reported before any work.
     let mut plans = Vec::new();
@@ -91,7 +91,7 @@ pub fn run_instruction(
     context.stage(Phase::Scan, "line", forecast, "putting conversations through the template");
     let lengths = write_lines(&settings, compat, &place, context)?;
     let files = cost::publishing(4 * lengths.len() as u64);
-    context.stage(Phase::Publish, "file", Forecast::new(files, packing), "making lines and indexes visible");
+    context.stage(Phase::Publish, "output file", Forecast::new(files, packing), "making lines and indexes visible");
     write_file(fs, &settings.copy(), &settings.bytes, FILE_MODE)?;
     let mut kept = Vec::new();
     for (at, ((partition, (plan, text)), lengths)) in

@@ -50,7 +50,7 @@ pub(super) fn compare(
         _ => return Ok((items, SkippedFiles::default())),
     }
     let pairs: Vec<(CopyItem, Option<FileInfo>)> = items.into_iter().zip(there).collect();
-    context.phase_of(Phase::Scan, "file", "comparing files");
+    context.phase_of(Phase::Scan, "input file", "comparing files");
     context.progress.restart(pairs.len() as u64, 0);
     let compared = run_units(&pairs, threads, &context.cancel, |(item, there)| {
         let there = there.as_ref().map(|there| compare_file(item, there, &context.cancel));

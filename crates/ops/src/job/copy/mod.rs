@@ -109,7 +109,7 @@ fn not_a_folder(path: &Path) -> Failure {
 
 /// Copies files according to a plan. Without `is_written`, determines which files would be copied.
 pub(crate) fn run_copy(plan: &CopyPlan, is_written: bool, context: &TaskContext) -> Outcome<CopyReport> {
-    context.phase_of(Phase::Open, "file", "looking for files");
+    context.phase_of(Phase::Open, "input file", "looking for files");
     let target = Target::of(plan)?;
     let items = find_items(plan, &target, context)?;
     let (items, skipped) = compare(plan, &target, items, context)?;

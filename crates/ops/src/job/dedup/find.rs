@@ -5,7 +5,7 @@ use super::job::Job;
 use super::read::ReadUnit;
 use super::spill_buffer::{FinishedSpill, Mark, OpenFiles, SpillBuffer};
 use super::texts::Texts;
-use crate::job::pool::run_units;
+use crate::job::pool::run_missing_units;
 use gristmill_core::Outcome;
 use gristmill_dedup::{
     merge, partition_of, Anchor, CompactAnchor, Interval, OversizedGroup, Passage, Passages, Record, Resolver,
@@ -13,6 +13,7 @@ use gristmill_dedup::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Limit of passages per part that are recorded for a later run.
@@ -69,7 +70,8 @@ pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> O
     let texts = Texts::new(units.iter().map(|unit| &unit.text), open).with_match_cache(job.match_cache_bytes);
     let finding = Finding { job, units, bases: texts.bases(), texts, open, remainders: AtomicU64::new(0) };
     let numbers: Vec<u32> = (0..job.division.parts).collect();
-    let parts = run_units(&numbers, job.memory.threads, &job.context.cancel, |part| {
+    let resume = |part: &u32| finding.resume_part(*part);
+    let parts = run_missing_units(&numbers, job.memory.threads, &job.context.cancel, resume, |part| {
         let found = finding.part(*part)?;
         job.context.progress.add(1, 0);
         Ok(found)
@@ -79,6 +81,10 @@ pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> O
     let of_units = units.iter().zip(&finding.bases);
     of_units.for_each(|(unit, base)| passages.join(&unit.collected.passages.moved(*base)));
     Ok(FoundRepeats { parts, passages })
+}
+
+fn name_of(part: u32) -> String {
+    format!("find/{part}")
 }
 
 struct Finding<'a> {
@@ -92,18 +98,25 @@ struct Finding<'a> {
 }
 
 impl Finding<'_> {
-    fn part(&self, part: u32) -> Outcome<FoundPart> {
-        let job = self.job;
-        let name = format!("find/{part}");
-        let path = job.layout.scratch.join(format!("{part}.intervals"));
-        if let Some(noted) = job.recorded_unit::<FoundPartRecord>(&name) {
-            if noted.mark.is_unchanged(&path)? {
-                let passages = passages_of(&noted.passages);
-                let intervals = FinishedSpill::of_file(path, noted.mark);
-                return Ok(FoundPart { intervals, runs: noted.runs, passages, is_resumed: true });
-            }
+    fn path_of(&self, part: u32) -> PathBuf {
+        self.job.layout.scratch.join(format!("{part}.intervals"))
+    }
+
+    /// Returns a part that a stopped run searched, if its file is unchanged.
+    fn resume_part(&self, part: u32) -> Outcome<Option<FoundPart>> {
+        let (job, path) = (self.job, self.path_of(part));
+        let Some(noted) = job.recorded_unit::<FoundPartRecord>(&name_of(part)) else { return Ok(None) };
+        if !noted.mark.is_unchanged(&path)? {
+            return Ok(None);
         }
-        let end = self.end();
+        job.context.progress.resume_from(1, 0);
+        let passages = passages_of(&noted.passages);
+        let intervals = FinishedSpill::of_file(path, noted.mark);
+        Ok(Some(FoundPart { intervals, runs: noted.runs, passages, is_resumed: true }))
+    }
+
+    fn part(&self, part: u32) -> Outcome<FoundPart> {
+        let (job, path, end) = (self.job, self.path_of(part), self.end());
         let mut pile = SpillBuffer::new(&*job.context.fs, path, &job.budget);
         if self.is_on_disk() {
             // Written to disk, like the text, so that a stopped run can be resumed.
@@ -126,7 +139,10 @@ impl Finding<'_> {
         let runs = found.runs;
         let intervals = found.spilled.finish()?;
         if let (Some(mark), true) = (intervals.mark(), self.is_on_disk()) {
-            job.note(&name, &FoundPartRecord { mark, runs: runs.clone(), passages: recorded_passages(&passages) })?;
+            job.note(
+                &name_of(part),
+                &FoundPartRecord { mark, runs: runs.clone(), passages: recorded_passages(&passages) },
+            )?;
         }
         Ok(FoundPart { intervals, runs, passages, is_resumed: false })
     }

@@ -9,6 +9,7 @@ use super::spill_buffer::{FinishedSpill, Mark, SpillBuffer};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::line_notes::LineNote;
 use crate::engine::dedup::write_back::{Layout, TextPieces as _, WriteBack};
+use crate::job::pool::run_missing_units;
 use gristmill_core::dedup::Mode;
 use gristmill_core::handles::MAX_LISTED_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemSink, RecordedProblems};
@@ -97,17 +98,14 @@ impl ReadUnit {
     }
 }
 
-/// Reads one unit, unless a stopped run has read it and its files are intact.
-pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -> Outcome<ReadUnit> {
-    let name = name_of(number);
-    let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
-    if let Some(noted) = job.recorded_unit::<ReadUnitRecord>(&name) {
-        if let Some(unit) = resumed(noted, path)? {
-            let bytes = stretches.iter().map(|stretch| job.inputs.bytes_of(stretch)).sum();
-            job.context.progress.resume_from(unit.files.iter().map(|facts| facts.documents).sum(), bytes);
-            return Ok(unit);
-        }
-    }
+/// Returns the path of a file of a unit.
+fn path_of(job: &Job<'_>, number: usize, what: &str) -> PathBuf {
+    job.layout.scratch.join(format!("{number}.{what}"))
+}
+
+/// Reads one unit.
+fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -> Outcome<ReadUnit> {
+    let path = |what: &str| path_of(job, number, what);
     let mut reading = UnitReader::new(job, number, stretches, &path)?;
     let mut facts = Vec::new();
     for stretch in stretches {
@@ -133,14 +131,15 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -
             runs: collected.runs.clone(),
             passages: recorded_passages(&collected.passages),
         };
-        job.note(&name, &noted)?;
+        job.note(&name_of(number), &noted)?;
     }
     Ok(ReadUnit { files: facts, findings, text, collected, notes, is_resumed: false })
 }
 
 /// Returns a unit that a stopped run read; `None` if a part of it is missing or damaged.
-fn resumed(noted: ReadUnitRecord, path: impl Fn(&str) -> PathBuf) -> Outcome<Option<ReadUnit>> {
-    let (text, anchors, found) = (path("text"), path("anchors"), path("found"));
+fn resume_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -> Outcome<Option<ReadUnit>> {
+    let Some(noted) = job.recorded_unit::<ReadUnitRecord>(&name_of(number)) else { return Ok(None) };
+    let [text, anchors, found] = ["text", "anchors", "found"].map(|what| path_of(job, number, what));
     for (mark, path) in [(noted.text, &text), (noted.anchors, &anchors), (noted.found, &found)] {
         if !mark.is_unchanged(path)? {
             return Ok(None);
@@ -154,6 +153,8 @@ fn resumed(noted: ReadUnitRecord, path: impl Fn(&str) -> PathBuf) -> Outcome<Opt
     };
     let text = FinishedSpill::of_file(text, noted.text);
     let (files, findings) = (noted.files, noted.findings);
+    let bytes = stretches.iter().map(|stretch| job.inputs.bytes_of(stretch)).sum();
+    job.context.progress.resume_from(files.iter().map(|facts| facts.documents).sum(), bytes);
     Ok(Some(ReadUnit { files, findings, text, collected, notes: None, is_resumed: true }))
 }
 
@@ -294,7 +295,8 @@ pub(super) fn read_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Vec<R
     let ahead = job.memory.threads.max(UNITS_AHEAD);
     (job.memory.threads..ahead).for_each(&begin);
     let numbered: Vec<(usize, &Vec<LineRange>)> = units.iter().enumerate().collect();
-    crate::job::pool::run_units(&numbered, job.memory.threads, &job.context.cancel, |(number, stretches)| {
+    let resume = |(number, stretches): &(usize, &Vec<LineRange>)| resume_unit(job, *number, stretches);
+    run_missing_units(&numbered, job.memory.threads, &job.context.cancel, resume, |(number, stretches)| {
         begin(*number + ahead);
         read_unit(job, *number, stretches)
     })

@@ -43,7 +43,7 @@ struct UnlockedRun<'a> {
 
 /// Executes a plan. An error leaves existing output unchanged.
 pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Outcome<DedupReport> {
-    context.phase_of(Phase::Open, "file", "looking for text");
+    context.phase_of(Phase::Open, "input file", "looking for text");
     let plan = &with_absolute_paths(plan)?;
     let mut opened = UnlockedRun::new(context, plan, tuning)?;
     if decide_run(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {

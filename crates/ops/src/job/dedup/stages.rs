@@ -101,7 +101,7 @@ pub(super) fn run_stages(
         ..report(totals)
     };
     let files = all_files(&written).count() as u64;
-    job.context.stage(Phase::Publish, "file", Forecast::publishing(files), "making the result visible");
+    job.context.stage(Phase::Publish, "output file", Forecast::publishing(files), "making the result visible");
     job.context.cancel.check()?;
     job.context.uploads.send_rest();
     // While uploads finish, determines which files at the output are replaced.

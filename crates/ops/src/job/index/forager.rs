@@ -48,7 +48,7 @@ impl ForagerIndexPlan {
 /// # Errors
 /// The plan is invalid, an input cannot be read, or the output cannot be written.
 pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
-    context.phase_of(Phase::Open, "file", "looking for files");
+    context.phase_of(Phase::Open, "input file", "looking for files");
     let name = &plan.index_folder;
     if name.is_empty() || name == "." || name == ".." || name.contains('/') {
         return Err(Failure::usage(ACTIVITY, "the index folder has to be a plain name").on(Subject::field(name)));
@@ -132,7 +132,7 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     let out = Mutex::new(BufferedFile::new(fs.create_file(&rows)?, WRITE_BYTES));
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
     let samples = scan(files, context, |piece| lock().write_all(piece))?;
-    context.phase_of(Phase::Publish, "file", "writing the index");
+    context.phase_of(Phase::Publish, "output file", "writing the index");
     context.progress.expect(1, 0);
     context.cancel.check()?;
     let bytes = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
@@ -159,7 +159,7 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
 fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Outcome<()> + Send) -> Outcome<u64> {
     let bytes: u64 = files.iter().map(|file| file.bytes).sum();
     let line = format!("reading {}, {}", count(files.len() as u64, "file"), size(bytes));
-    context.phase_of(Phase::Scan, "file", line);
+    context.phase_of(Phase::Scan, "input file", line);
     context.progress.expect(files.len() as u64, bytes);
     let handles = context.handles();
     let threads = context.options.threads;

@@ -82,7 +82,7 @@ pub fn start(plan: RawIndexPlan, options: RunOptions) -> Outcome<Task<IndexRepor
 /// # Errors
 /// The plan is invalid, the input cannot be read, or the output exists or cannot be written.
 pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
-    context.phase_of(Phase::Open, "file", "opening the file");
+    context.phase_of(Phase::Open, "input file", "opening the file");
     let target = plan.target();
     let is_there = files::try_is_taken(&target)?;
     let is_same = match (files::canonicalize(&plan.source), files::canonicalize(&target)) {
@@ -148,7 +148,7 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
     let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES));
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
     let counts = check_lines(file, plan, context, |piece| lock().write_all(piece))?;
-    context.phase_of(Phase::Publish, "file", "writing the index");
+    context.phase_of(Phase::Publish, "output file", "writing the index");
     context.progress.expect(1, 0);
     context.cancel.check()?;
     let written = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
@@ -164,7 +164,7 @@ fn check_lines(
     context: &TaskContext,
     sink: impl FnMut(&[u8]) -> Outcome<()> + Send,
 ) -> Outcome<RawIndexCounts> {
-    context.phase_of(Phase::Scan, "file", format!("reading {}", size(file.len())));
+    context.phase_of(Phase::Scan, "input file", format!("reading {}", size(file.len())));
     context.progress.expect(1, file.len());
     let before = file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))?;
     let handles = context.handles();

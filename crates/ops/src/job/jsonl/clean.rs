@@ -41,7 +41,7 @@ pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -
     let clean = write_lines(&file, &lines, mode, context)?;
     let copy = open_read(&lines)?;
     let counts = write_draft(&copy, &draft, mode | 0o600, context)?;
-    context.phase_of(Phase::Publish, "file", "writing the copy and its index");
+    context.phase_of(Phase::Publish, "output file", "writing the copy and its index");
     let mut publication = Publication::begin(fs, folder_of(&target), &place.run_folder)?.counting(&context.progress, 2);
     publication.stage_file(&target, lines, mode)?;
     let is_same_copy = publication.changes_nothing()?;

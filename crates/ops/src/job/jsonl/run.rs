@@ -28,7 +28,7 @@ pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> 
     let mode = (file.mode() & 0o777) | 0o600;
     let counts = write_draft(&file, &draft, mode, context)?;
     report_findings(&file, &counts, context)?;
-    context.phase_of(Phase::Publish, "file", "writing the index");
+    context.phase_of(Phase::Publish, "output file", "writing the index");
     context.progress.expect(1, 0);
     let mut report = counted(&file, &counts, &target);
     report.nothing_to_do = is_same(&draft, &target, mode)?;
@@ -53,7 +53,7 @@ pub(super) fn preview(path: &Path, context: &TaskContext) -> Outcome<JsonlReport
 }
 
 pub(super) fn begin_scan(file: &ReadFile, context: &TaskContext) {
-    context.phase_of(Phase::Scan, "file", format!("reading {}", text::bytes(file.len())));
+    context.phase_of(Phase::Scan, "input file", format!("reading {}", text::bytes(file.len())));
     context.progress.expect(1, file.len());
 }
 

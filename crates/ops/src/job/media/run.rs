@@ -24,7 +24,7 @@ const RECORD_MODE: u32 = 0o644;
 /// Executes a plan. An error leaves the data set unchanged.
 pub(super) fn run(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<MediaReport> {
     let root = Path::new(&plan.path);
-    context.phase_of(Phase::Open, "file", "looking for media");
+    context.phase_of(Phase::Open, "input file", "looking for media");
     let own = RunFolder::for_webdataset(root);
     roll_forward(&*context.fs, root, &context.problems)?;
     let target = target::open(plan, context.options.threads, &context.handles())?;
@@ -86,7 +86,7 @@ fn write_rows(
         let message = "the filter picks no entry of this data set";
         context.problems.report(Problem::note(ProblemKind::MatchesNothing, Subject::path(&plan.path), message))?;
     }
-    context.stage(Phase::Publish, "file", Forecast::publishing(2), "making the result visible");
+    context.stage(Phase::Publish, "output file", Forecast::publishing(2), "making the result visible");
     context.cancel.check()?;
     lock.check("preparing media")?;
     apply::publish(context, plan, target, &draft, &mut report)?;

@@ -97,7 +97,7 @@ pub fn start_on(plan: RewritePlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outc
 pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteReport> {
     let output = files::absolute(&plan.output).map_err(|e| Failure::io("naming the output", &plan.output, &e))?;
     let replaces = refuse_existing(plan, &output)?;
-    context.phase_of(Phase::Open, "file", "looking at the sources");
+    context.phase_of(Phase::Open, "input file", "looking at the sources");
     refuse_source(plan, &output)?;
     let fs = &*context.fs;
     make_parent(fs, &output)?;

@@ -42,7 +42,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
     if plan.name.is_empty() || plan.name.contains(['/', '\0', '\n']) {
         return Err(Failure::usage(ACTIVITY, "it is not a valid file name").on(Subject::field("--name")));
     }
-    context.phase_of(Phase::Open, "file", "looking at the token files");
+    context.phase_of(Phase::Open, "input file", "looking at the token files");
     let output = &absolute(&plan.output)?;
     refuse_same_folder(ACTIVITY, &plan.input, output)?;
     let old = names_there(output, |file| is_of_merge(file, &plan.name))?;
@@ -81,7 +81,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
         report.tokens = done.total.tokens;
         report.units = done.units;
         report.left_tokens = done.left_tokens;
-        context.phase_of(Phase::Publish, "file", "making the result visible");
+        context.phase_of(Phase::Publish, "output file", "making the result visible");
         let is_published = publish(context, &place, &before, |publication, mode| {
             // The files of the new merge replace old ones; further old ones are removed.
             let new: Vec<String> = done.files.iter().flat_map(FinishedTokenFile::files).map(|(name, _)| name).collect();
@@ -105,7 +105,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
 /// same names unless the plan allows it.
 pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     const ACTIVITY: &str = "shuffling windows";
-    context.phase_of(Phase::Open, "file", "looking at the token files");
+    context.phase_of(Phase::Open, "input file", "looking at the token files");
     let output = &absolute(&plan.output)?;
     refuse_same_folder(ACTIVITY, &plan.input, output)?;
     // Problems of the files are reported when they are shuffled.
@@ -144,7 +144,7 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
         report.tokens = made.iter().map(|made| made.tokens).sum();
         report.left_tokens = dropped;
         report.files = outputs(made.iter().flat_map(FinishedTokenFile::files), &before.names);
-        context.phase_of(Phase::Publish, "file", "making the result visible");
+        context.phase_of(Phase::Publish, "output file", "making the result visible");
         let is_published = publish(context, &place, &before, |publication, mode| {
             made.iter().try_for_each(|made| made.stage(publication, output, mode))?;
             Ok(output.join(made.last().map(|made| made.name.as_str()).unwrap_or_default()))

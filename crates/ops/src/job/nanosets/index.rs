@@ -116,7 +116,7 @@ fn write(index: &MixtureIndex, before: &PreviousOutput, context: &TaskContext) -
     })?;
     members.finish()?;
     windows.finish()?;
-    context.phase_of(Phase::Publish, "file", "making the index visible");
+    context.phase_of(Phase::Publish, "output file", "making the index visible");
     publish(context, &place, before, |publication, mode| {
         publication.stage_file(&output.join(DATASET_INDEX), draft(DATASET_INDEX), mode)?;
         let last = output.join(SAMPLE_INDEX);

@@ -105,7 +105,7 @@ fn resume(
             }
             context.shared.count_in(position, &spooled);
             spooled.problems.report_to(&context.shared.problems)?;
-            context.shared.progress.add(1, shard.stamp.bytes);
+            context.shared.progress.resume_from(1, shard.stamp.bytes);
             store_shard(collected, position, spooled);
             resumed += 1;
         }

@@ -38,6 +38,8 @@ pub(super) struct PassReader<'a> {
     /// Index of the file that is being read, or is read next.
     file: usize,
     from: Position,
+    /// Number of bytes of that file that were read before `from`.
+    consumed: u64,
     /// Reader of the open file, and the number of its bytes before the next block.
     open: Option<(Box<dyn BlockReader + 'a>, u64)>,
     /// Whether to read no more text. Each remaining file then yields one empty block.
@@ -67,6 +69,7 @@ impl<'a> PassReader<'a> {
             cancel,
             file: place.file,
             from,
+            consumed: place.consumed,
             open: None,
             skips_text: false,
         }
@@ -93,7 +96,8 @@ impl<'a> PassReader<'a> {
         let block = if is_past_end { None } else { reader.next(spare)? };
         let is_last = block.is_none();
         let at = reader.position();
-        let now = if is_last { file.bytes } else { reader.consumed().min(file.bytes) };
+        // A compressed file is read from its start, so the bytes before a resumed position are read again.
+        let now = if is_last { file.bytes } else { reader.consumed().min(file.bytes).max(before) };
         let mut fed = BlockAndPosition {
             piece: FileBlock {
                 file: self.file,
@@ -101,7 +105,13 @@ impl<'a> PassReader<'a> {
                 rows: self.pass.row_filter(self.file),
             },
             consumed: now.saturating_sub(before),
-            next: ResumePosition { pass: self.number, file: self.file, offset: at.offset, line: at.line },
+            next: ResumePosition {
+                pass: self.number,
+                file: self.file,
+                offset: at.offset,
+                line: at.line,
+                consumed: now,
+            },
             is_last,
             damage: if is_last && !is_past_end { reader.damage()? } else { None },
         };
@@ -110,7 +120,7 @@ impl<'a> PassReader<'a> {
                 check_unchanged(file)?;
             }
             self.file += 1;
-            self.from = Position::default();
+            (self.from, self.consumed) = (Position::default(), 0);
             fed.next = ResumePosition { pass: self.number, file: self.file, ..ResumePosition::default() };
         } else {
             self.open = Some((reader, now));
@@ -126,7 +136,7 @@ impl<'a> PassReader<'a> {
     /// Ends the current file with an empty block.
     fn skip_file(&mut self) -> BlockAndPosition {
         let piece = FileBlock { file: self.file, documents: DocumentBlock::default(), rows: RowFilter::default() };
-        (self.open, self.from, self.file) = (None, Position::default(), self.file + 1);
+        (self.open, self.from, self.consumed, self.file) = (None, Position::default(), 0, self.file + 1);
         let next = ResumePosition { pass: self.number, file: self.file, ..ResumePosition::default() };
         BlockAndPosition { piece, consumed: 0, next, is_last: true, damage: None }
     }
@@ -138,7 +148,10 @@ impl<'a> PassReader<'a> {
             let skipped = file.rows.as_ref().filter(|_| is_numbered && self.from == Position::default());
             let from = skipped.map_or(self.from, |rows| Position { line: rows.range.start, offset: 0 });
             let reader = file.source.open(file, self.fields, from, self.block_bytes, self.cancel)?;
-            let consumed = if file.source.is_divisible(file) { reader.consumed() } else { 0 };
+            let consumed = match self.consumed {
+                0 if file.source.is_divisible(file) => reader.consumed(),
+                consumed => consumed,
+            };
             return Ok((reader, consumed));
         };
         let mut items = raw_index::lines(index);
@@ -146,8 +159,8 @@ impl<'a> PassReader<'a> {
             items.next_item()?;
         }
         let text = file.open()?;
-        let reader = SpanReader { text, index, items, at: self.from, consumed: 0, block_bytes: self.block_bytes };
-        Ok((Box::new(reader), 0))
+        let (at, consumed, block_bytes) = (self.from, self.consumed, self.block_bytes);
+        Ok((Box::new(SpanReader { text, index, items, at, consumed, block_bytes }), consumed))
     }
 }
 
@@ -234,4 +247,41 @@ fn left_over(text: &ReadFile, end: u64) -> Outcome<Option<Problem>> {
     let why = format!("its raw index ends at byte {end} of {}: what follows is not packed", text.len());
     let subject = Subject { byte_offset: Some(end), ..Subject::path(text.path()) };
     Ok(Some(Problem::problem(ProblemKind::IndexMismatch, subject, why).with_hint("make the index again")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::pack::TextField;
+    use gristmill_data::source::documents::{list_jsonl, OtherFields, Selection};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn resume_position_counts_the_bytes_of_the_file_that_were_read() {
+        let fields = DocumentFields { text: TextField::Key("text".into()), others: OtherFields::None };
+        let cancel = Cancel::default();
+        for name in [
+            "parquet/p02_codecs_and_encodings/input/6-zstd.parquet",
+            "csv/csv_gzip_rows/input/data/train-00001-of-00002.csv.gz",
+            "csv/csv_rows/input/train-0.csv",
+        ] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name);
+            let selection = Selection { reads_tables: true, ..Selection::default() };
+            let files = list_jsonl(&[path], selection, &cancel).unwrap().files;
+            let bytes = files[0].bytes;
+            let pass = Pass { files, slots: BTreeMap::new(), assignments: BTreeMap::new(), index: None };
+            let reader = |at| PassReader::new(&pass, None, &fields, at, 1, &cancel);
+            let mut whole = reader(ResumePosition::default());
+            let mut last = 0;
+            while let Some(block) = whole.next(Vec::new()).unwrap().filter(|block| !block.is_last) {
+                let read = block.next.consumed;
+                assert!(read >= last, "{name}");
+                last = read;
+                let mut rest = reader(block.next);
+                let left = std::iter::from_fn(|| rest.next(Vec::new()).unwrap()).map(|block| block.consumed);
+                assert!(read == 0 || left.sum::<u64>() == bytes - read, "{name}, after {read} bytes");
+            }
+            assert!(last > 0, "{name}");
+        }
+    }
 }

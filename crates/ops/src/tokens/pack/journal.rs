@@ -33,6 +33,9 @@ pub(super) struct ResumePosition {
     pub(super) offset: u64,
     /// Number of lines before the position; with an index, number of its entries.
     pub(super) line: u64,
+    /// Number of bytes of the file on disk that were read before the position.
+    #[serde(default)]
+    pub(super) consumed: u64,
 }
 
 /// Counts of a run up to a record.

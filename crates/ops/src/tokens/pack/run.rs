@@ -57,7 +57,7 @@ struct Job<'a> {
 
 /// Runs a plan. An error does not change existing output.
 pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Outcome<PackReport> {
-    context.phase_of(Phase::Open, "file", "looking for text");
+    context.phase_of(Phase::Open, "input file", "looking for text");
     let mut job = Job::open(context, plan, tuning)?;
     if let Decision::Nothing = decide(plan, &job.hash, &job.layout, &job.inputs)? {
         context.log("nothing to do: the same plan has run on the same files");
@@ -249,10 +249,10 @@ impl<'a> Job<'a> {
         let context = self.context;
         let start = assembler.place();
         let files = self.inputs.files().len() as u64;
-        let forecast = self.forecast(assembler.totals());
+        let forecast = self.forecast();
         context.stage(Phase::Scan, "document", forecast, format!("packing {}", text::count(files, "file")));
         context.progress.expect(0, self.inputs.bytes());
-        let bytes = self.done_before(start.pass, start.file, start.offset);
+        let bytes = self.done_before(start.pass, start.file, start.consumed);
         context.progress.resume_from(assembler.totals().documents, bytes);
         for (number, pass) in self.inputs.passes.iter().enumerate().skip(start.pass) {
             assembler.begin_pass(pass);
@@ -281,9 +281,11 @@ impl<'a> Job<'a> {
     }
 
     /// Returns the forecast for packing and the later stages.
-    fn forecast(&self, totals: &Totals) -> Forecast {
-        let bytes = self.inputs.bytes().saturating_sub(totals.bytes);
-        Forecast::new(bytes as f64 * cost::BYTE_PACKED, self.finishing() + cost::publishing(self.inputs.output_count()))
+    fn forecast(&self) -> Forecast {
+        Forecast::new(
+            self.inputs.bytes() as f64 * cost::BYTE_PACKED,
+            self.finishing() + cost::publishing(self.inputs.output_count()),
+        )
     }
 
     /// Returns the expected time of the last stage in seconds, assuming as many bytes of tokens as of text.
@@ -292,10 +294,10 @@ impl<'a> Job<'a> {
     }
 
     /// Returns the number of bytes on disk before a position.
-    fn done_before(&self, pass: usize, file: usize, offset: u64) -> u64 {
+    fn done_before(&self, pass: usize, file: usize, consumed: u64) -> u64 {
         let passes = self.inputs.passes.iter().take(pass).flat_map(|pass| &pass.files);
         let files = self.inputs.passes.get(pass).map_or(&[][..], |pass| pass.files.get(..file).unwrap_or_default());
-        passes.chain(files).map(|file| file.bytes).sum::<u64>() + offset
+        passes.chain(files).map(|file| file.bytes).sum::<u64>() + consumed
     }
 
     fn finish(
@@ -342,7 +344,7 @@ impl<'a> Job<'a> {
             (report.documents, report.tokens) = (target.documents, target.tokens);
         }
         let forecast = Forecast::publishing(made.iter().map(Vec::len).sum::<usize>() as u64);
-        context.stage(Phase::Publish, "file", forecast, "making the result visible");
+        context.stage(Phase::Publish, "output file", forecast, "making the result visible");
         context.cancel.check()?;
         context.uploads.send_rest();
         // Lists the existing files of the output while waiting for the lock check.

@@ -325,7 +325,7 @@ fn write(
         still_the_same(&open_read(&pair.index)?, pair.index_stamp, &context.problems)?;
     }
     context.cancel.check()?;
-    context.phase_of(Phase::Publish, "file", "making the result visible");
+    context.phase_of(Phase::Publish, "output file", "making the result visible");
     let root = output.parent().unwrap_or(Path::new("/"));
     let mut publication = Publication::begin(fs, root, &place.run_folder)?.counting(&context.progress, 0);
     publication.stage_file(bin, tokens, FILE_MODE)?;
