@@ -106,8 +106,8 @@ fn the_browser_counts_repeated_keys_and_pieces_of_samples_and_names_them() {
     super::super::support::write_tar(&test_home.data().join("raw/c.tar"), &entries);
     test_home.file("raw/d.tar", &[1; 100]);
     let mut story = StoryOptions::new(&test_home).arguments(&["browse", "raw"]).size(100, 30).run();
-    // Shards are scanned at the same time, so either of both samples may be the one that is reported.
-    story.wait_for("4 problems").keys("P").wait_for("Problems  4").wait_for("'000003'").wait_for("the key is also in ");
+    story.wait_for("4 problems").keys("P").wait_for("Problems  4");
+    story.wait_for("b.tar, '000003'").wait_for("the key is also in a.tar, sample 3");
     story
         .wait_for("c.tar, '8'")
         .wait_for("other parts of the sample are in c.tar, sample 1")

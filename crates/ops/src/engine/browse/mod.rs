@@ -22,6 +22,7 @@ pub mod problems;
 mod query;
 pub mod random;
 pub(crate) mod raw;
+mod repeated_keys;
 mod rows;
 mod state;
 pub(crate) mod tables;

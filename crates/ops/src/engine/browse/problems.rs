@@ -32,6 +32,11 @@ impl SampleProblem {
     pub fn new(kind: ProblemKind, why: impl Into<Arc<str>>) -> Self {
         Self { kind, key: None, why: why.into() }
     }
+
+    /// Whether the problem is that an earlier sample has the key.
+    pub(crate) fn is_repeat(&self) -> bool {
+        matches!(self.kind, ProblemKind::DuplicateKey | ProblemKind::ScatteredSample)
+    }
 }
 
 /// The samples with problems; for each sample, the first problem that was found.
@@ -101,8 +106,13 @@ impl ProblemList {
 
     /// Adds a problem; returns whether it is new.
     pub fn add(&mut self, at: SampleAt, known: SampleProblem) -> bool {
-        if self.places.contains_key(&at) {
-            return false;
+        if let Some(here) = self.places.get_mut(&at) {
+            // A repeated key is reported for a sample without other problems, regardless of what is found first.
+            let is_first = here.is_repeat() && !known.is_repeat();
+            if is_first {
+                *here = known;
+            }
+            return is_first;
         }
         if self.places.len() >= MAX_PROBLEMS {
             self.is_cut = true;
@@ -110,6 +120,16 @@ impl ProblemList {
         }
         self.places.insert(at, known);
         true
+    }
+
+    /// Adds the problem of a sample whose key an earlier sample has, or replaces the one that names another sample.
+    pub(super) fn set_repeat(&mut self, at: SampleAt, known: SampleProblem) {
+        match self.places.get_mut(&at) {
+            Some(here) if here.is_repeat() => *here = known,
+            _ => {
+                self.add(at, known);
+            }
+        }
     }
 
     /// Adds the defects of a window of a data set of this kind; returns whether any of them is new.
@@ -136,6 +156,8 @@ impl ProblemList {
             // Copies a key that became known in the meantime.
             match self.places.get_mut(&at) {
                 Some(here) if here.key.is_none() => here.key.clone_from(&known.key),
+                // The sample that the problem names may have changed.
+                Some(here) if here.is_repeat() => here.clone_from(known),
                 Some(_) => {}
                 None => {
                     self.add(at, known.clone());

@@ -3,18 +3,18 @@
 
 use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
+use super::repeated_keys::RepeatedKeys;
 use super::state::{GroupsState, ScanQueue};
 use super::{
     headers, Background, BrowseSample, Catalog, Groups, OpenedCatalog, SampleAt, VisitFields, VisitedSample, Visitor,
 };
 use gristmill_core::{
-    Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemKind, ProblemSink, Progress,
-    SampleRow, Severity, Shard, Subject,
+    Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
+    Severity, Shard, Subject,
 };
 use gristmill_data::source::discover::discover;
 use gristmill_data::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
 use gristmill_storage::location::is_remote;
-use std::collections::hash_map::{Entry, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,8 +29,6 @@ const MAX_SCANS: usize = 2;
 const MAX_STORE_SCANS: usize = 8;
 /// Size of the first shards in a store that are scanned although none is viewed, in bytes.
 const MAX_STORE_BYTES: u64 = 256 << 20;
-/// Maximum number of keys that are compared; they take about 40 MB.
-const MAX_COMPARED_KEYS: usize = 1 << 20;
 /// Limit of recorded problems of one shard.
 const MAX_KEPT_PROBLEMS: usize = 1_000;
 
@@ -76,14 +74,7 @@ struct ShardIndex {
     state: GroupsState,
     turns: ScanQueue,
     problems: Mutex<Arc<ProblemList>>,
-    keys: Mutex<HashMap<u64, FirstSample>>,
-}
-
-/// The first sample of a key.
-struct FirstSample {
-    at: SampleAt,
-    /// A bit for the name of each of its parts. Samples whose bits differ have no part in common.
-    parts: u64,
+    keys: Mutex<RepeatedKeys>,
 }
 
 struct RawShard {
@@ -163,7 +154,8 @@ impl ShardIndex {
 
     fn take_findings(&self, group: u32, shard: &RawShard, findings: ShardFindings) {
         let found = findings.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if found.is_empty() {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.is_empty() && keys.is_reported() {
             return;
         }
         let offsets = shard.offsets();
@@ -182,6 +174,7 @@ impl ShardIndex {
                 }
             }
         }
+        keys.report(list, |group| self.shard(group).map_or("", |shard| shard.shard.name.as_str()));
     }
 
     fn add_other(&self, problem: Problem) {
@@ -250,32 +243,6 @@ impl OffsetSink<'_> {
         self.index.state.grow(self.group, len);
         self.flushed = Instant::now();
     }
-
-    /// Reports a sample whose key an earlier one has.
-    fn compare_key(&self, row: SampleRow<'_>, parts: u64) {
-        let at = SampleAt { group: self.group, index: row.sample_index };
-        let mut keys = self.index.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = keys.len() >= MAX_COMPARED_KEYS;
-        let (first, is_copy) = match keys.entry(xxh3_64(row.key.as_bytes())) {
-            Entry::Vacant(entry) => {
-                if !is_full {
-                    entry.insert(FirstSample { at, parts });
-                }
-                return;
-            }
-            Entry::Occupied(entry) => (entry.get().at, entry.get().parts & parts != 0),
-        };
-        drop(keys);
-        let shard = self.index.shard(first.group).map_or("", |shard| shard.shard.name.as_str());
-        let number = first.index + 1;
-        let (kind, why) = match is_copy {
-            true => (ProblemKind::DuplicateKey, format!("the key is also in {shard}, sample {number}")),
-            false => {
-                (ProblemKind::ScatteredSample, format!("other parts of the sample are in {shard}, sample {number}"))
-            }
-        };
-        self.findings.keep(row.byte_offset, SampleProblem::new(kind, why));
-    }
 }
 
 impl ScanSink for OffsetSink<'_> {
@@ -285,7 +252,8 @@ impl ScanSink for OffsetSink<'_> {
     }
     fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
         let parts = std::mem::take(&mut self.parts);
-        self.compare_key(row, parts);
+        let at = SampleAt { group: self.group, index: row.sample_index };
+        self.index.keys.lock().unwrap_or_else(PoisonError::into_inner).add(row.key, at, parts);
         for (_, known) in self.findings.lock().iter_mut().rev().take_while(|(at, _)| *at >= row.byte_offset) {
             known.key.get_or_insert_with(|| Arc::from(row.key));
         }
