@@ -7,9 +7,9 @@ use super::detach::{self, BackgroundMount};
 use super::shell::Shell;
 use super::{point, GuardArgs, LayoutArg, MountArgs, MountCaller};
 use gristmill_core::text::{count, shell_quote};
-use gristmill_core::{Cancel, Failure, Subject};
+use gristmill_core::{Cancel, Failure, Problem, Subject};
 use gristmill_fuse::{GuardCommand, MountEnd, MountEvent, MountOptions, UnmountOutcome};
-use gristmill_ops::mount::{Layout, MountView, MountedSet};
+use gristmill_ops::mount::{Layout, MountView, MountedSet, ReadLosses};
 use gristmill_storage::files;
 use gristmill_storage::location::is_remote;
 use serde_json::{json, Map};
@@ -75,7 +75,7 @@ pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> Comman
     let shown = result(args, &given);
     let (at, made) = point::make(&args.dir)?;
     let options = options_of(args, data, (at, made), cancel, context);
-    let shell = Shell::new(&options.at, &args.command);
+    let (shell, losses) = (Shell::new(&options.at, &args.command), set.losses());
     let ending = std::thread::scope(|scope| {
         gristmill_fuse::serve(set, &options, &|event| match event {
             MountEvent::Mounted(id) => {
@@ -103,8 +103,16 @@ pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> Comman
     })?;
     let mut done =
         CommandSuccess { code: shell.code().or_else(|| code_of(ending, caller)), ..CommandSuccess::ok(shown) };
-    done.add_problems(&problems);
+    add_losses(&mut done, &problems, &losses, context);
     Ok(done)
+}
+
+/// Adds the problems reported at the start, and reports and adds those found since then.
+fn add_losses(done: &mut CommandSuccess, reported: &[Problem], losses: &ReadLosses, context: &Context) {
+    done.add_problems(reported);
+    let found = losses.problems(reported);
+    found.iter().for_each(|problem| context.printer.problem(problem));
+    done.add_problems(&found);
 }
 
 fn options_of(

@@ -34,6 +34,27 @@ fn unreadable_rows_of_a_mount_are_problems() {
 }
 
 #[test]
+fn damaged_row_group_of_a_mount_is_a_problem_at_its_end() {
+    let Some(sandbox) = sandbox() else { return };
+    let mut table = fs::read(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/golden/parquet/p02_codecs_and_encodings/input/6-zstd.parquet"
+    ))
+    .unwrap();
+    sandbox.write("whole.parquet", &table);
+    Mount::say(&sandbox, "mount whole.parquet mnt --layout flat", "mnt").unmount();
+    table[200] ^= 1;
+    sandbox.write("a.parquet", &table);
+    let mount = Mount::say(&sandbox, "mount a.parquet mnt --layout flat", "mnt");
+    let shown = names(&mount);
+    assert!(!shown.contains("0.json") && shown.contains("15.json"), "{shown:?}");
+    unmount(&mount.at);
+    let (code, printed) = mount.end();
+    assert_eq!((code, printed.matches("are not shown").count()), (1, 1), "{printed}");
+    assert!(printed.contains("warning: a.parquet"), "{printed}");
+}
+
+#[test]
 fn damage_found_by_the_scan_of_a_mount_is_a_problem() {
     let Some(sandbox) = sandbox() else { return };
     sandbox.tar("raw/0.tar", ["a", "b", "c"]);

@@ -9,10 +9,13 @@ mod flat;
 mod folders;
 mod keys;
 mod lines;
+mod losses;
 mod samples;
 mod selection;
 #[cfg(test)]
 mod tests;
+
+pub use losses::ReadLosses;
 
 use crate::browse;
 use crate::engine::browse::{BrowseSample, Marks, TokenView};
@@ -134,6 +137,11 @@ impl MountedSet {
         let mut problems: Vec<Problem> = damaged.collect();
         problems.append(&mut self.samples.losses(cancel)?);
         Ok(problems)
+    }
+
+    /// Returns the list of the losses that are found while the data set is mounted.
+    pub fn losses(&self) -> ReadLosses {
+        self.samples.losses.clone()
     }
 
     /// Records sizes and times of all files on a separate thread, because there may be many files.

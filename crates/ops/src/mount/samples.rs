@@ -2,6 +2,7 @@
 
 use super::documents::Documents;
 use super::files::{read_unchanged, OpenFiles, PartsFiles};
+use super::losses::{ReadLosses, MAX_LISTED_LOSSES};
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, VisitFields};
 use gristmill_core::text::{agree, count};
 use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Problem, ProblemKind, Severity, Subject};
@@ -22,9 +23,6 @@ const MAX_WINDOWS: usize = 4;
 const MAX_SINGLES: usize = 64;
 /// Maximum number of parts in a cached window.
 const MAX_KEPT_PARTS: usize = 16 << 10;
-
-/// Maximum number of listed problems of samples.
-const MAX_LISTED_LOSSES: usize = 100;
 
 /// Maximum number of open loose files of a store.
 const MAX_OPEN_OBJECTS: usize = 32;
@@ -96,6 +94,8 @@ pub(super) struct Samples {
     objects: OpenFiles,
     /// The files of documents, if the samples are packed tokens.
     documents: Option<Documents>,
+    /// Reasons for which samples are not shown, found while samples are listed and opened.
+    pub(super) losses: ReadLosses,
 }
 
 impl Samples {
@@ -139,6 +139,7 @@ impl Samples {
             stamps: Mutex::default(),
             objects: OpenFiles::new(MAX_OPEN_OBJECTS),
             documents,
+            losses: ReadLosses::default(),
         })
     }
 
@@ -180,6 +181,7 @@ impl Samples {
         let Some(at) = self.groups.locate(number) else { return Ok(None) };
         let sample = self.catalog.samples(at, 1, &Cancel::of_thread())?.pop().filter(|sample| sample.at == at);
         let sample = sample.map(|sample| self.with_key(sample));
+        sample.iter().for_each(|sample| self.note_loss(sample));
         if let Some(sample) = sample.as_ref().filter(|sample| sample.parts.len() <= MAX_KEPT_PARTS / MAX_SINGLES) {
             let mut singles = self.singles();
             singles.push_back((number, sample.clone()));
@@ -232,6 +234,16 @@ impl Samples {
         Ok(())
     }
 
+    /// Records the reason if a sample is not shown.
+    fn note_loss(&self, sample: &BrowseSample) {
+        if sample.parts.is_empty() {
+            let why = sample.defect.as_deref().unwrap_or("it has no parts");
+            tracing::warn!(number = self.number(sample), key = &*sample.key, "a sample is not shown: {why}");
+            let group = self.groups.group(sample.at.group).map(|group| Arc::clone(&group.name));
+            self.losses.add(group.unwrap_or_default(), why);
+        }
+    }
+
     fn kept_window(&self, window: u64) -> Option<Window> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let at = windows.iter().rposition(|(known, _)| *known == window)?;
@@ -249,10 +261,7 @@ impl Samples {
         let samples =
             self.catalog.samples(at, usize::try_from(SAMPLES_PER_WINDOW).unwrap_or_default(), &Cancel::of_thread())?;
         let samples = Arc::new(samples.into_iter().map(|sample| self.with_key(sample)).collect::<Vec<_>>());
-        for sample in samples.iter().filter(|sample| sample.parts.is_empty()) {
-            let why = sample.defect.as_deref().unwrap_or("it has no parts");
-            tracing::warn!(number = self.number(sample), key = &*sample.key, "a sample is not shown: {why}");
-        }
+        samples.iter().for_each(|sample| self.note_loss(sample));
         if samples.iter().map(|sample| sample.parts.len()).sum::<usize>() <= MAX_KEPT_PARTS {
             let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
             windows.push_back((window, Arc::clone(&samples)));
@@ -393,8 +402,7 @@ impl Samples {
             losses.append(&mut self.catalog.row_problems(cancel)?);
         }
         // Repeated keys are reported separately, and marked in the folders.
-        let is_repeat = |kind| matches!(kind, ProblemKind::DuplicateKey | ProblemKind::ScatteredSample);
-        losses.extend(list.iter().filter(|(_, known)| !is_repeat(known.kind)).map(|(at, known)| {
+        losses.extend(list.iter().filter(|(_, known)| !known.is_repeat()).map(|(at, known)| {
             let shard = self.groups.group(at.group).map(|group| Arc::clone(&group.name)).unwrap_or_default();
             Problem::problem(known.kind, Subject::shard(&*shard), known.why.to_string())
         }));
