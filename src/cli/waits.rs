@@ -15,6 +15,28 @@ const FOLDERS_LINE_EVERY: Duration = Duration::from_secs(10);
 /// Interval between two checks of the requests.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
+/// Decides when the progress of a walk through folders is reported.
+struct WalkReport {
+    /// Number of entries at the last check.
+    walked: u64,
+    line_at: Instant,
+}
+
+impl WalkReport {
+    /// Returns the line that is due at a time at which this number of entries was found.
+    fn line(&mut self, now: Instant, walked: u64) -> Option<String> {
+        if walked == self.walked {
+            self.line_at = now + SILENT_TIME;
+        }
+        self.walked = walked;
+        if now < self.line_at {
+            return None;
+        }
+        self.line_at += FOLDERS_LINE_EVERY;
+        Some(format!("looking through folders: {} entries so far", grouped(walked)))
+    }
+}
+
 /// Runs a command. On a terminal, reports once if a host does not answer, and repeatedly the progress of a long walk through folders,
 /// unless the full screen is open.
 pub fn report_waits<T>(context: &Context, work: impl FnOnce() -> T) -> T {
@@ -25,20 +47,13 @@ pub fn report_waits<T>(context: &Context, work: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
         let watch = move || {
             let (mut seen, mut since) = (traffic(), Instant::now());
-            let (mut walked, mut walk_line_at) = (walked_entries(), Instant::now() + SILENT_TIME);
+            let mut walk = WalkReport { walked: walked_entries(), line_at: Instant::now() + SILENT_TIME };
             while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(POLL_INTERVAL) {
                 if context.has_screen() {
                     return;
                 }
-                match walked_entries() {
-                    entries if entries == walked => walk_line_at = Instant::now() + SILENT_TIME,
-                    entries => walked = entries,
-                }
-                if Instant::now() >= walk_line_at {
-                    walk_line_at += FOLDERS_LINE_EVERY;
-                    context
-                        .printer
-                        .progress_line(format!("looking through folders: {} entries so far", grouped(walked)));
+                if let Some(line) = walk.line(Instant::now(), walked_entries()) {
+                    context.printer.progress_line(line);
                 }
                 let now = traffic();
                 if (now.received, now.sent) != (seen.received, seen.sent) {
@@ -55,4 +70,29 @@ pub fn report_waits<T>(context: &Context, work: impl FnOnce() -> T) -> T {
         let _done = done;
         work()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_walk_through_folders_is_reported_every_ten_seconds() {
+        let start = Instant::now();
+        let mut walk = WalkReport { walked: 0, line_at: start + SILENT_TIME };
+        let lines: Vec<(u64, String)> = (1..=25)
+            .filter_map(|second| Some((second, walk.line(start + Duration::from_secs(second), second * 1_000)?)))
+            .collect();
+        let line = |second: u64| (second, format!("looking through folders: {second},000 entries so far"));
+        assert_eq!(lines, [line(2), line(12), line(22)]);
+    }
+
+    #[test]
+    fn pause_of_a_walk_through_folders_is_not_reported() {
+        let start = Instant::now();
+        let mut walk = WalkReport { walked: 0, line_at: start + SILENT_TIME };
+        for second in 0..20 {
+            assert_eq!(walk.line(start + Duration::from_secs(second), 1_000 * (second / 2)), None, "{second}");
+        }
+    }
 }

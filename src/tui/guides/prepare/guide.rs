@@ -197,6 +197,8 @@ impl PrepareGuide {
         }
         if let Some((state, _)) = self.steps.state_mut(step).filter(|_| !is_blocked) {
             state.accept();
+            // The plan of an accepted suggestion is unchanged, but a draft keeps it. The first step suggests nothing.
+            self.steps.is_dirty |= step != Step::Source;
         }
     }
 

@@ -291,3 +291,25 @@ impl EntryDetails {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_shows_sizes_unless_long_names_need_their_columns() {
+        let columns = |width, is_long: bool| {
+            let details = EntryDetails::for_width(width, |_| is_long);
+            (details.size, details.amounts, details.words)
+        };
+        assert_eq!(columns(41, false), (false, false, false));
+        assert_eq!(columns(42, false), (true, false, false));
+        assert_eq!(columns(61, true), (false, false, false));
+        assert_eq!(columns(62, true), (true, false, true));
+        assert_eq!(columns(76, true), (true, true, true));
+        EntryDetails::for_width(50, |room| {
+            assert_eq!(room, 20, "the columns that a name can have");
+            false
+        });
+    }
+}

@@ -106,6 +106,8 @@ pub struct SplitsStep {
     touched: bool,
     /// Whether the suggestion was accepted: later suggestions do not change the answer.
     accepted: bool,
+    /// Whether the last key was a character that a ratio cannot contain.
+    is_character_refused: bool,
     focus: usize,
 }
 
@@ -325,6 +327,7 @@ impl StepState for SplitsStep {
     }
 
     fn handle_action(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
+        self.is_character_refused = false;
         self.requested_manual_focus = None;
         if self.naming.is_some() {
             return self.act_naming(action);
@@ -376,9 +379,10 @@ impl StepState for SplitsStep {
 
     fn key(&mut self, key: KeyEvent, answers: &Answers) {
         let stop = self.stop(answers);
+        self.is_character_refused = false;
         if stop == FocusStop::Mode && self.naming.is_none() {
-            // A letter that cannot be part of a ratio is a command or has no effect.
             if matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !is_ratio_char(c)) {
+                self.is_character_refused = self.mode == Mode::Ratio;
                 return;
             }
             // A number that is typed first replaces the proposal; a comma extends it.
@@ -483,9 +487,13 @@ impl SplitsStep {
         self.naming.is_none() && self.mode == Mode::Ratio && self.stop(answers) == FocusStop::Mode
     }
 
-    /// Whether the answer is still the suggested one, so that its reason is shown.
-    pub fn shows_why(&self) -> bool {
-        !self.touched && !self.why.is_empty()
+    /// Returns the line below the modes, and whether it is an error: what a ratio can contain after a character that it cannot, or the
+    /// reason for the answer if it is still the suggested one.
+    pub fn note(&self) -> Option<(&str, bool)> {
+        match self.is_character_refused {
+            true => Some(("a ratio has only numbers and commas, such as 8,1,1", true)),
+            false => (!self.touched && !self.why.is_empty()).then_some((&*self.why, false)),
+        }
     }
 
     /// Returns the patterns for the plan; empty rows are omitted.

@@ -53,6 +53,23 @@ fn ratio_field_ignores_letters_except_movement_keys() {
 }
 
 #[test]
+fn ratio_field_states_what_it_takes_after_a_letter() {
+    use super::super::fixture::screen;
+    let note = "a ratio has only numbers and commas, such as 8,1,1";
+    let mut form = at_splits(facts());
+    assert!(!screen(&mut form, 80, 24, false).contains(note));
+    type_text(&mut form, "x");
+    assert!(screen(&mut form, 80, 24, false).contains(note));
+    type_text(&mut form, "6");
+    assert!(!screen(&mut form, 80, 24, false).contains(note));
+    type_text(&mut form, "x");
+    act(&mut form, &[Action::Down]);
+    assert!(!screen(&mut form, 80, 24, false).contains(note));
+    type_text(&mut form, "x");
+    assert!(!screen(&mut form, 80, 24, false).contains(note), "the modes without a text field ignore letters");
+}
+
+#[test]
 fn proposes_ratio_that_keeps_single_shard_in_train() {
     let form = at_splits(facts_of(&["only.tar"]));
     assert_eq!(counts(&form)[0], ("train".into(), 1));
@@ -68,7 +85,7 @@ fn folders_named_like_splits_are_proposed_as_patterns() {
 }
 
 #[test]
-fn a_glob_is_answered_with_the_pattern_that_was_meant() {
+fn glob_in_pattern_row_is_refused_with_the_pattern_as_hint() {
     let mut form = at_splits(facts());
     act(&mut form, &[Action::Down, Action::NextField]);
     assert_eq!(form.splits.stop(&form.answers), FocusStop::Name(0));

@@ -40,7 +40,7 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
     let sections = [
         Section::fixed(1, 1),
         Section::fixed(3, focus(at == FocusStop::Mode, 3)),
-        Section::fixed(usize::from(step.shows_why()), 0),
+        Section::fixed(usize::from(step.note().is_some()), 0),
         Section::fixed(1, 0),
         details,
         Section::fixed(switches, focus(on_switch, 2)),
@@ -53,8 +53,11 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
     let question = format!("How should the {} be divided?", count(super::usable_shards(answers).len() as u64, "shard"));
     draw_lines(frame.buffer_mut(), places[0], [heading(&question, context.ui)]);
     draw_modes(step, frame, places[1], answers, context);
-    let why = text::fit_end(&format!("     {}", step.why), columns, context.ui.glyphs);
-    draw_lines(frame.buffer_mut(), places[2], [Line::from(Span::styled(why, context.ui.theme.muted))]);
+    let notes = step.note().map(|(note, is_error)| {
+        let note = text::fit_end(&format!("     {note}"), columns, context.ui.glyphs);
+        Line::from(Span::styled(note, if is_error { context.ui.theme.error } else { context.ui.theme.muted }))
+    });
+    draw_lines(frame.buffer_mut(), places[2], notes);
     match step.mode {
         Mode::Ratio => {}
         Mode::Patterns => draw_rows(step, frame, places[4], answers, context),

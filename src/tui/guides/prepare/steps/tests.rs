@@ -49,7 +49,7 @@ fn invalid_step_blocks_next_and_run_but_not_jumps() {
 }
 
 #[test]
-fn going_back_loses_nothing() {
+fn prepare_form_keeps_answers_on_the_way_back() {
     let mut form = prepare(facts());
     act(&mut form, &[Action::Next]);
     clear(&mut form);
@@ -115,6 +115,22 @@ fn draft_restores_answers_and_step_and_can_be_discarded() {
     act(&mut second, &[Action::GoStep1, Action::StartAfresh]);
     assert_eq!((second.form().draft, second.step()), (None, Step::Source));
     assert_eq!(second.answers.plan, prepare(facts()).answers.plan);
+}
+
+#[test]
+fn draft_keeps_suggestions_that_were_accepted() {
+    let mut unanswered = prepare(facts());
+    act(&mut unanswered, &[Action::Next]);
+    assert!(unanswered.reopen(facts()).form().draft.is_none(), "the first step suggests nothing");
+    let mut first = prepare(facts());
+    act(&mut first, &[Action::Next, Action::Next]);
+    let splits = first.answers.plan.splits.clone();
+    let mut few = facts();
+    few.shards.truncate(1);
+    let second = first.reopen(few.clone());
+    assert!(second.form().draft.is_some());
+    assert_eq!(second.answers.plan.splits, splits);
+    assert_ne!(prepare(few).answers.plan.splits, splits, "the suggestion for other data differs");
 }
 
 #[test]

@@ -71,6 +71,26 @@ fn filter_on_loose_media_cannot_be_written_as_sample_set() {
 }
 
 #[test]
+fn new_set_is_refused_with_reason_without_samples_or_result() {
+    let mut test = BrowserTest::new(Fake::default());
+    test.settle();
+    let filter = || SampleFilter { lacks: vec!["txt".to_owned()], ..SampleFilter::default() };
+    test.screen.active_filter = Some(ActiveFilter { filter: filter(), is_over: false, failure: None });
+    test.act(Action::WriteSet);
+    assert_eq!(test.toasts(), ["the filter is still running: wait until it has examined all samples"]);
+    test.screen.active_filter = Some(ActiveFilter { filter: filter(), is_over: true, failure: None });
+    test.screen.state.list.len = 0;
+    test.act(Action::WriteSet);
+    assert_eq!(test.toasts(), ["the filter leaves no sample that could be written"]);
+    let mut fake = Fake::of(vec![group("a", 10)]);
+    fake.kind = DatasetKind::Tokens(gristmill_data::formats::TOKEN_KINDS[0]);
+    let mut test = BrowserTest::new(fake);
+    test.settle();
+    test.act(Action::WriteSet);
+    assert_eq!(test.toasts(), ["packed tokens are not samples with parts"]);
+}
+
+#[test]
 fn filter_rows_are_selected_by_clicks() {
     use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
     let mut test = BrowserTest::new(Fake::default());

@@ -123,6 +123,19 @@ fn filter_lists_matching_samples_and_keeps_position() {
 }
 
 #[test]
+fn number_that_the_filter_omits_leads_to_the_next_with_a_message() {
+    let mut test = BrowserTest::new(Fake::default());
+    test.act(Action::FilterSamples).acts(&[Action::Down, Action::Down]).type_text("json").act(Action::Run);
+    test.wait("the filter is over", |test, _| !test.screen.is_filtering());
+    test.toasts();
+    test.act(Action::GoToNumber).type_text("102").act(Action::Accept);
+    assert_eq!(test.screen.state.groups.number(test.screen.state.at.unwrap()), 103);
+    assert_eq!(test.toasts(), ["the filter leaves that one out; this is the next"]);
+    test.act(Action::GoToNumber).type_text("103").act(Action::Accept);
+    assert!(test.toasts().is_empty());
+}
+
+#[test]
 fn known_problems_are_stepped_through() {
     let fake = Fake { defect: |number| (number % 10 == 4).then_some("no part txt"), ..Fake::default() };
     let mut test = BrowserTest::new(fake);
