@@ -56,7 +56,7 @@ pub struct Globals {
     /// Stop at the first problem
     #[arg(long, global = true, overrides_with = "strict")]
     pub strict: bool,
-    /// Exit with 0 if the work was done with problems
+    /// Exit with 0 if the work was done with problems; leave out damaged tables and row groups, found by decoding tables before the run
     #[arg(long, global = true, overrides_with = "problems_ok")]
     pub problems_ok: bool,
     /// Worker threads [default: the CPUs allowed, at most 16]

@@ -49,7 +49,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> CommandResult {
         table.lines().iter().for_each(|line| context.printer.line(line));
     }
     for job in jobs.iter().filter(|job| !job.next.is_empty()) {
-        context.printer.line(format!("To go on: {}", job.next));
+        context.printer.line(format!("To continue: {}", job.next));
     }
     let mounts = mounts();
     for (source, at) in &mounts {

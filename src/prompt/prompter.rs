@@ -26,7 +26,7 @@ impl Prompter {
 
     /// Prints one or several lines of information, escaped.
     pub fn print(&self, line: impl AsRef<str>) {
-        // If the terminal is gone, the next question fails.
+        // If the terminal is closed, the next question fails.
         let _ = writeln!(&self.term, "{}", display_safe_lines(line.as_ref()));
     }
 

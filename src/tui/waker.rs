@@ -33,7 +33,7 @@ impl Waker {
         let _ = (&self.sender).write(&[0]);
     }
 
-    /// Waits until bytes of `terminal` can be read or the wait is interrupted. Fails if the terminal is gone.
+    /// Waits until bytes of `terminal` can be read or the wait is interrupted. Fails if the terminal is closed.
     pub(super) fn wait(&self, terminal: BorrowedFd<'_>) -> io::Result<()> {
         let mut sources = [PollFd::new(&terminal, PollFlags::IN), PollFd::new(&self.receiver, PollFlags::IN)];
         poll(&mut sources, None)?;

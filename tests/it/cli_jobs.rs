@@ -54,7 +54,7 @@ fn check_listed_job(line: &str, begun: &str, more: &str) {
     let output = sandbox.path("out").to_string_lossy().into_owned();
     let places = [sandbox.path("out"), sandbox.path("out.gristmill"), sandbox.path("")];
     let places: Vec<String> = places.iter().map(|place| place.to_string_lossy().into_owned()).collect();
-    away(&sandbox, &["jobs"]).ends(0).says("interrupted").says("To go on: gristmill run ");
+    away(&sandbox, &["jobs"]).ends(0).says("interrupted").says("To continue: gristmill run ");
     let mut command = String::new();
     for words in [vec!["jobs"], vec!["jobs", &places[0]], vec!["jobs", &places[1]], vec!["jobs", &places[2]]] {
         let words: Vec<&str> = words.into_iter().chain(["--json"]).collect();

@@ -205,7 +205,7 @@ fn update_reads_media_of_new_and_changed_shards_only() {
     sandbox
         .say("prepare-media data --media-metadata-by-header --prune")
         .ends(0)
-        .says("2 rows of entries that are gone");
+        .says("2 rows of entries that no longer exist");
     sandbox.say("lint data").ends(0);
     assert_eq!(keys(&sandbox, "data"), ["k00.png", "k01.png", "k20.png", "k21.png", "other.png"]);
 }

@@ -93,7 +93,7 @@ fn bad_ratios_are_usage_errors() {
 }
 
 #[test]
-fn a_glob_is_answered_with_the_pattern_that_was_meant() {
+fn glob_in_split_parts_is_refused_with_the_pattern_as_hint() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let base = ["prepare", "data", "--yes", "--skip-dataset-yaml", "--split-parts"];
@@ -447,7 +447,7 @@ fn update_lists_added_and_removed_shards() {
             .complains("2 shards in split.yaml no longer exist")
             .says("Against the earlier preparation:")
             .says("into val: s_10.tar");
-        ran.says("taken out, as they are gone: s_02.tar, s_03.tar");
+        ran.says("taken out, as they no longer exist: s_02.tar, s_03.tar");
     }
 }
 

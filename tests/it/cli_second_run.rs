@@ -305,7 +305,7 @@ fn manual_exclude_that_equals_an_automatic_one_is_kept() {
         // Another update reads neither of the shards again.
         sandbox.tar("data/s_11.tar", ["another"]);
         sandbox.say("prepare data --yes --update");
-        // The first duplicate is gone, so no run needs the exclude.
+        // The first duplicate no longer exists, so no run needs the exclude.
         sandbox.tar("data/s_00.tar", ["other"]);
         sandbox.say("prepare data --yes --update").ends(0).says("1 exclude item kept");
         assert!(splits().ends_with(&format!("exclude:\n- {excluded}\n")), "{}", splits());

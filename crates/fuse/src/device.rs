@@ -179,9 +179,9 @@ pub fn unmount(at: &Path, is_lazy: bool) -> io::Result<()> {
 /// Result of unmounting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnmountOutcome {
-    /// The mount is gone.
+    /// The mount no longer exists.
     Unmounted,
-    /// The mount is in use: it is no longer in the tree of folders, and is gone when its last file is closed.
+    /// The mount is in use: it is no longer in the tree of folders, and ends when its last file is closed.
     Busy,
     /// Another mount is at its folder, and nothing was unmounted.
     Covered,

@@ -114,7 +114,7 @@ impl Requests {
         self.changed.notify_all();
     }
 
-    /// Cancels the waits of slow requests whose process was killed, and of all requests if the connection is gone, until [`end`](Self::end)
+    /// Cancels the waits of slow requests whose process was killed, and of all requests if the connection has ended, until [`end`](Self::end)
     /// is called. `done` is called after each check.
     pub(crate) fn end_abandoned_waits(
         &self,
@@ -264,7 +264,7 @@ mod tests {
         assert!(is_ending(status));
         // SIGINT is blocked, and SIGCHLD is not fatal.
         assert!(!is_ending(&status.replacen("10102", "10002", 1)));
-        assert!(!is_ending(&status.replacen("10102", "10001", 1)), "a program may handle SIGHUP and go on");
+        assert!(!is_ending(&status.replacen("10102", "10001", 1)), "a program may handle SIGHUP and continue");
         let killed = status.replacen("10102", "10100", 1);
         assert!(is_ending(&killed));
         let other_thread = killed.replacen("Threads:\t1", "Threads:\t2", 1);

@@ -48,11 +48,11 @@ pub enum MountEvent {
     Mounted(u64),
     /// A signal for the command has arrived.
     Signal(i32),
-    /// A signal ends the mount while files are open: it is gone from the tree of folders, and its process waits until they are closed.
+    /// A signal ends the mount while files are open: it is removed from the tree of folders, and its process waits until they are closed.
     Busy,
     /// A signal arrived while another mount is at the folder, so this one cannot be unmounted.
     Covered,
-    /// The mount is gone. Signals for the command are passed on until the call returns.
+    /// The mount no longer exists. Signals for the command are passed on until the call returns.
     Ended,
     /// A second signal arrived: the process ends at once.
     Abandoned(i32),

@@ -273,7 +273,7 @@ impl Drop for NamesAhead {
     }
 }
 
-/// Forgets the files of all values of [`NamesAhead`], as another process may have written them.
+/// Drops the files of all values of [`NamesAhead`], as another process may have written them.
 pub(super) fn forget_names() {
     lock_names().iter().for_each(|path| forget(path));
 }

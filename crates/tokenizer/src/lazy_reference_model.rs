@@ -338,7 +338,7 @@ impl Model for LazyReferenceModel {
             let made = new.into_iter().map(|word| Ok((word.to_owned(), model.tokenize(word)?)));
             known.extend(made.collect::<Result<Vec<_>>>()?);
         }
-        text.tokenize(|word| known.get(word.get()).cloned().ok_or_else(|| "a word is gone".into()))?;
+        text.tokenize(|word| known.get(word.get()).cloned().ok_or_else(|| "a word is missing".into()))?;
         if known.len() > MAX_REMEMBERED_WORDS {
             known.clear();
         } else if has_long {

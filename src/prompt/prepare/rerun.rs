@@ -16,7 +16,7 @@ impl Guide {
         let choices = [
             "take in new and changed shards; excludes and splits stay",
             "prepare it again from the beginning; excludes stay, split.yaml is kept as a backup",
-            "prepare it again and forget the excludes",
+            "prepare it again and remove the excludes",
             "leave it as it is",
         ];
         let default = if prepared.new_shards.is_empty() && prepared.changed_shards.is_empty() { 3 } else { 0 };

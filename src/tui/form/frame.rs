@@ -127,7 +127,7 @@ pub fn draft_line(words: &str, key: String, ui: &Ui) -> Line<'static> {
     Line::from(vec![
         Span::styled(format!("{} {words} ", ui.glyphs.arrow), ui.theme.accent),
         Span::styled(key, ui.theme.key),
-        Span::styled(" starts afresh", ui.theme.muted),
+        Span::styled(" discards them", ui.theme.muted),
     ])
 }
 

@@ -130,7 +130,7 @@ actions! {
     Next, "next", "next", "Accepts this step's answers and goes to the next step.";
     NextField, "next-field", "field", "Moves to the next field of this step, then to the list of steps.";
     PreviousField, "previous-field", "previous field", "Moves to the previous field of this step.";
-    Toggle, "toggle", "choose", "Chooses what the cursor is on; a switch goes on or off.";
+    Toggle, "toggle", "choose", "Chooses what the cursor is on; a switch turns on or off.";
     Complete, "complete", "complete", "Completes the typed text with parts and keys found in the data.";
     Exclude, "exclude", "exclude", "Excludes the selected shard, or includes it again.";
     MoveToNextSplit, "move", "move", "Moves the selected shards to the next split.";
@@ -146,7 +146,7 @@ actions! {
     Redo, "redo", "redo", "Redoes the last undone change.";
     JumpBack, "jump-back", "jump back", "Returns to where the last jump began.";
     Details, "details", "details", "Shows everything about the selected row.";
-    StartAfresh, "start-afresh", "start afresh", "Discards the draft and starts with the answers proposed by the data.";
+    StartAfresh, "start-afresh", "discard draft", "Discards the draft and starts with the answers proposed by the data.";
     BeginAnew, "begin-anew", "start over", "Discards the work of a stopped run of another plan, and runs this one.";
     Run, "run", "run", "Starts the run with the answers given, or applies the filter.";
     DryRun, "dry-run", "dry run", "Scans and checks everything as a run would, and writes nothing.";

@@ -101,6 +101,15 @@ const UNWANTED_WORDS: &[(&str, usize)] = &[
     ("any more", 0),
     ("shall", 1),
     ("hence", 0),
+    ("go(es|ing)? on|went on", 0),
+    ("ways? out", 0),
+    ("half[- ]written", 0),
+    // The name of an action, which settings files use.
+    ("afresh", 1),
+    ("breaks? off|broke off", 0),
+    ("(is|are) gone", 0),
+    ("mend(s|ed)?", 0),
+    ("forgets?", 0),
 ];
 
 /// Type names that do not describe the content of the type, prefixes of constants that do not describe the limited quantity, and the

@@ -92,7 +92,7 @@ fn cut_json_lists_are_read_up_to_the_cut_with_a_problem() {
     for (name, text) in [("in-images", images.to_owned()), ("later", format!("{images}{{}}], \"annotations\": [{{"))] {
         sandbox.write(&format!("{name}.json"), &text);
         let ran = sandbox.say(&format!("shard {name}.json --output none")).ends(1);
-        ran.complains(&format!("break off at byte {}", text.len()));
+        ran.complains(&format!("end early at byte {}", text.len()));
     }
     // Lines that contain arrays are not a list.
     sandbox.write("lines.json", "{\"k\": \"a\", \"images\": []}\n{\"k\": \"b\"}\n");

@@ -193,7 +193,7 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
         return format!("{} is new", name(input));
     }
     if let Some(input) = old.iter().find(|input| !is_in(new, input)) {
-        return format!("{} is gone", name(input));
+        return format!("{} no longer exists", name(input));
     }
     match new.iter().find(|input| !old.contains(input)) {
         Some(input) => format!("{} has changed", name(input)),

@@ -47,7 +47,7 @@ const FILTERS: &[Spec] = &media_filters::filters();
 const DECODE: &[Spec] = &[media_filters::decode()];
 
 const SECOND_RUN: &[Spec] = &[
-    Spec::new("prune", "", "Remove rows of entries that are gone", switch!(prune)),
+    Spec::new("prune", "", "Remove rows of entries that no longer exist", switch!(prune)),
     Spec::new("compat", "", "Leave broken pictures out, as the reference program does", switch!(compat)).global(),
 ];
 

@@ -14,7 +14,7 @@ use std::path::Path;
 const ACTIVITY: &str = "writing";
 /// Why an upload cannot be completed.
 const UPLOAD_ABORTED: &str =
-    "its parts are gone: another process, or a lifecycle rule of the bucket, has ended the upload";
+    "its parts no longer exist: another process, or a lifecycle rule of the bucket, has ended the upload";
 /// Maximum size of a record, in bytes: ten thousand parts with long tags.
 const MAX_RECORD_BYTES: u64 = 8 << 20;
 

@@ -85,7 +85,7 @@ fn existing_rows_and_problems_are_shown() {
     let mut again = preview();
     again.rows_before = 7_000;
     again.files[0].replaces = true;
-    let stale = "12 rows are of entries that are gone";
+    let stale = "12 rows are of entries that no longer exist";
     again.problems =
         vec![Problem::problem(ProblemKind::StaleMedia, Subject::default(), stale).with_hint("--prune removes them")];
     form(Some(Ok(again))).compare("media_again");

@@ -70,8 +70,8 @@ impl Review<'_> {
                 let samples = facts.shards.iter().map(|shard| shard.samples).sum();
                 format!("  {} scanned already; writing takes seconds", count(samples, "sample"))
             }
-            (Some(left), false) => format!("  about {left} to go; the scan is under way and goes on in the run"),
-            (None, false) => "  the scan is under way and goes on in the run".to_owned(),
+            (Some(left), false) => format!("  about {left} to go; the scan has begun and continues in the run"),
+            (None, false) => "  the scan has begun and continues in the run".to_owned(),
         }
     }
 

@@ -270,7 +270,7 @@ impl Screen for JobsPanel {
 
     fn label(&self, action: Action) -> &'static str {
         match action {
-            Action::Retry if matches!(self.selected(), Some(Row::Other(_))) => "go on",
+            Action::Retry if matches!(self.selected(), Some(Row::Other(_))) => "continue",
             action => action.label(),
         }
     }

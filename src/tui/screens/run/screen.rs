@@ -191,7 +191,7 @@ impl RunScreen {
 
     fn background(&self) -> Vec<Effect> {
         let key = self.env.key(Context::Global, Action::Jobs);
-        let words = format!("the run goes on in the background; {key} shows it");
+        let words = format!("the run continues in the background; {key} shows it");
         let mut effects = self.close_screens();
         effects.push(Effect::Toast(Toast::new(Level::Info, words)));
         effects

@@ -97,7 +97,7 @@ pub fn head_lines(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) ->
     }
     if step.confirms_cancel {
         let key = ui.key(Context::Run, Action::CancelJob);
-        let words = format!("{} Stop the run? {key} again stops it, any other key goes on.", ui.glyphs.warn);
+        let words = format!("{} Stop the run? {key} again stops it, any other key continues.", ui.glyphs.warn);
         lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.warn)));
     } else if step.is_stopping {
         lines.push(Line::from(Span::styled("stopping at the next safe point", ui.theme.warn)));

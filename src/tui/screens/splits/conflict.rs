@@ -21,7 +21,7 @@ fn changed_lines(three: &ThreeWayMerge) -> (u64, u64) {
 pub fn open(session: SplitSession, three: ThreeWayMerge) -> Box<dyn Screen> {
     let (added, removed) = changed_lines(&three);
     let mut lines = vec![if three.theirs.is_empty() {
-        "The file is gone since it was opened. Nothing was written.".to_owned()
+        "The file was removed after it was opened. Nothing was written.".to_owned()
     } else {
         format!(
             "The file has changed since it was opened: {} added, {} removed. Nothing was written.",

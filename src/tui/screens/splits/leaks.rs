@@ -277,7 +277,7 @@ impl Screen for LeakScreen {
 
     fn label(&self, action: Action) -> &'static str {
         match action {
-            Action::Accept => "ways out",
+            Action::Accept => "resolve",
             action => action.label(),
         }
     }
@@ -379,7 +379,7 @@ pub fn draw_running(view: Option<&JobView>, frame: &mut Frame, area: Rect, ui: &
     lines.push(Line::from(Span::styled(times.join(&format!(" {} ", ui.glyphs.dot)), ui.theme.muted)));
     lines.push(Line::default());
     let words = format!(
-        "{} goes back; the check goes on, and {} finds it again. {} stops it.",
+        "{} goes back; the check continues, and {} finds it again. {} stops it.",
         ui.key(Context::SplitsLeaks, Action::Close),
         ui.key(Context::Splits, Action::LeakCheck),
         ui.key(Context::Global, Action::Interrupt)

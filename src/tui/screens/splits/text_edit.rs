@@ -40,7 +40,7 @@ pub fn write_draft(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
 pub fn apply_edited_text(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, RejectedText> {
     let refused = |failure: Failure| RejectedText { failure, file: file.to_owned() };
     let bytes = read_whole(file, MAX_BYTES).map_err(refused)?;
-    let gone = || Failure::environment(ACTIVITY, "the copy is gone").on(Subject::path(file));
+    let gone = || Failure::environment(ACTIVITY, "the copy no longer exists").on(Subject::path(file));
     let bytes = bytes.ok_or_else(|| refused(gone()))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| refused(Failure::data(ACTIVITY, "it is not UTF-8 text").on(Subject::path(file))))?;

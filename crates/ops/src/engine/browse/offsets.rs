@@ -242,7 +242,7 @@ impl OffsetView {
                 spoken.push(format!("index.sqlite says it begins at {}, its first header is at {}", rows.0, found.0));
             }
             if found.1 > rows.1 {
-                spoken.push(format!("index.sqlite says it ends at {}, its content goes on to {}", rows.1, found.1));
+                spoken.push(format!("index.sqlite says it ends at {}, its content continues to {}", rows.1, found.1));
             }
         }
         if let Some(entry) = parts().find(|entry| {

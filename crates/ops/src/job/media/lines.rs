@@ -23,7 +23,7 @@ impl Report for MediaReport {
             rows(self.rows_written, self.rows_in_all, self.stale).into(),
         ];
         if self.pruned > 0 {
-            lines.push(format!("{} of entries that are gone removed.", count(self.pruned, "row")).into());
+            lines.push(format!("{} of entries that no longer exist removed.", count(self.pruned, "row")).into());
         }
         lines.extend(file_lines("Written", &self.files));
         lines.extend(problem_table(&self.counts));
@@ -101,6 +101,6 @@ fn examined(entries: u64) -> String {
 }
 
 fn rows(written: u64, in_all: u64, stale: u64) -> String {
-    let gone = if stale > 0 { format!(", {} of entries that are gone", grouped(stale)) } else { String::new() };
+    let gone = if stale > 0 { format!(", {} of entries that no longer exist", grouped(stale)) } else { String::new() };
     format!("{} written; the database has {}{gone}.", count(written, "row"), grouped(in_all))
 }

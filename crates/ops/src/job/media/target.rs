@@ -65,7 +65,7 @@ fn files(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<FileList> {
 fn shards(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Shards> {
     let OpenDataset { shards, facts, .. } = times::open(root, threads, handles.cancel)?;
     let Some(prepared) = facts.prepared else {
-        return Err(Failure::data("preparing media", "its .info.json is gone").on(Subject::path(root)));
+        return Err(Failure::data("preparing media", "its .info.json no longer exists").on(Subject::path(root)));
     };
     let mut on_disk: HashMap<String, Shard> = shards.into_iter().map(|shard| (shard.name.clone(), shard)).collect();
     let mut list = Vec::new();

@@ -57,7 +57,7 @@ pub(super) fn report_stale(
         let message = "this exclude, kept from before, matches nothing: no such shard, or no such sample in it";
         let problem = make(ProblemKind::MatchesNothing, Subject::field(item.item.as_str()), message);
         let hint = format!(
-            "gristmill splits include {} {} takes it out; --force-overwrite --reset-excludes forgets all of them",
+            "gristmill splits include {} {} takes it out; --force-overwrite --reset-excludes removes all of them",
             shell_quote(&plan.path),
             shell_quote(&item.item)
         );

@@ -165,7 +165,7 @@ fn moves(named: &[(String, Vec<String>)], facts: &DatasetFacts) -> Vec<String> {
     }
     if prepared.missing_shards.len() > 1 {
         let gone: Vec<&str> = prepared.missing_shards.iter().map(String::as_str).collect();
-        lines.push(format!("taken out, as they are gone: {}", list_names(&gone)));
+        lines.push(format!("taken out, as they no longer exist: {}", list_names(&gone)));
     }
     lines
 }

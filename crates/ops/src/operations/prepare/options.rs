@@ -73,7 +73,7 @@ const SECOND_RUN: &[Spec] = &[
         .unset("by the recorded rule")
         .needs("update")
         .applies("--update", |plan| plan.rerun == Rerun::Update),
-    Spec::new("reset-excludes", "", "With --force-overwrite: forget the excludes too", switch!(reset_excludes))
+    Spec::new("reset-excludes", "", "With --force-overwrite: remove the excludes too", switch!(reset_excludes))
         .needs("force-overwrite")
         .applies("--force-overwrite", |plan| plan.rerun == Rerun::Overwrite),
 ];

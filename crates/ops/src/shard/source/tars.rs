@@ -222,7 +222,7 @@ fn unpack(
         }
     }
     if let Some(why) = stream.broken() {
-        let why = format!("the {} stream breaks off: {why}; samples after that are lost", packing.title());
+        let why = format!("the {} stream ends early: {why}; samples after that are lost", packing.title());
         handles.problems.report(Problem::problem(ProblemKind::CutShort, Subject::shard(name), why))?;
     }
     out.close()?;

@@ -136,7 +136,7 @@ impl AzureStore {
         Ok(ids)
     }
 
-    /// Commits the blocks of a blob. Returns whether the condition held, or `None` if the blocks are gone. `etag` is the version that it
+    /// Commits the blocks of a blob. Returns whether the condition held, or `None` if the blocks no longer exist. `etag` is the version that it
     /// replaces.
     pub(super) fn commit(
         &self,

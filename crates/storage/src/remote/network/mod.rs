@@ -231,7 +231,7 @@ impl<T> Pending<T> {
         self.receiver.recv().map_err(|_| ended())
     }
 
-    /// Aborts the future, unless it has finished, and waits until it is gone.
+    /// Aborts the future, unless it has finished, and waits until it is dropped.
     pub(super) fn give_up(&self) {
         self.task.abort();
         _ = self.receiver.recv();

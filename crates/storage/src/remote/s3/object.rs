@@ -336,7 +336,7 @@ impl<C: ObjectClient> FetchRange for ObjectSource<C> {
             let refusal = match client.send(&call).await {
                 Ok(Ok(answer)) if answer.total == total => return done.finish(Ok(answer.body)),
                 Ok(Ok(_)) => Refusal::of_success(412, ""),
-                // If the object is gone, it was replaced or removed since it was opened.
+                // If the object no longer exists, it was replaced or removed since it was opened.
                 Ok(Err(refusal)) if client.is_missing(&refusal) => Refusal { status: 412, ..refusal },
                 Ok(Err(refusal)) => refusal,
                 Err(failure) => return done.finish(Err(failure)),

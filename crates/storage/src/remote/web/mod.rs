@@ -166,7 +166,7 @@ impl FetchRange for WebRanges {
             done.finish(match client.get(&file, range, Some(&version)).await {
                 Ok(Ok(answer)) if answer.total == total => Ok(answer.body),
                 Ok(Ok(_)) => Err((file.failure_of)(&Refusal::OtherVersion)),
-                // If the file is gone, it was replaced or removed since it was opened.
+                // If the file no longer exists, it was replaced or removed since it was opened.
                 Ok(Err(refusal)) if refusal.is_missing() => Err((file.failure_of)(&Refusal::OtherVersion)),
                 Ok(Err(refusal)) => Err((file.failure_of)(&refusal)),
                 Err(failure) => Err(failure),

@@ -146,7 +146,7 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
         let target = ClickTarget::Switch(step.number_of(FocusStop::ResetExcludes, answers));
         let note = &format!("{} of the last preparation", count(prepared.excludes.len() as u64, "exclude"));
         let (is_on, is_focused) = (step.reset_excludes, step.stop(answers) == FocusStop::ResetExcludes);
-        let option = StepOption { target, is_on, label: "forget excludes", note, is_focused, label_columns: 15 };
+        let option = StepOption { target, is_on, label: "remove excludes", note, is_focused, label_columns: 15 };
         context.draw_option(buffer, row(area, 3), option);
     }
 }

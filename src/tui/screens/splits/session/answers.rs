@@ -95,7 +95,7 @@ impl SplitSession {
         }
         let offers = vec![
             ChoiceOption::new("restore them", "they stay unwritten until you write them"),
-            ChoiceOption::new("forget them", "the file stays as it is"),
+            ChoiceOption::new("discard them", "the file stays as it is"),
         ];
         let session = self.clone();
         let mut edits = Some(edits);

@@ -26,7 +26,7 @@ pub fn key_refusals(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     problems.map(|problem| Problem { severity: Severity::Refusal, ..problem }).collect()
 }
 
-/// Returns the way out for a data set that has both samples in several pieces and keys of several samples.
+/// Returns the hint for a data set that has both samples in several pieces and keys of several samples.
 fn prefix_and_merge_hint(root: &Path) -> String {
     let root = text::shell_quote(&root.to_string_lossy());
     format!(

@@ -99,7 +99,7 @@ impl<'a> SpooledElements<'a> {
             ids.discard()?;
             return Ok(None);
         }
-        let cut = || format!("the lists of the object break off at byte {}: the file is cut short", grouped(total));
+        let cut = || format!("the lists of the object end early at byte {}: the file is cut short", grouped(total));
         if let Some(why) = input.broken().map(str::to_owned).or_else(|| (!scanner.is_over).then(cut)) {
             let failure = Failure::data(ACTIVITY, why).on(Subject::path(&file.path));
             return Err(failure.with_hint("get the file again from its source"));

@@ -175,5 +175,5 @@ pub(super) fn check_tasks(plan: &PackPlan, tasks: u32) -> Outcome<()> {
     let why = format!("tasks of a run of {} are finished here, and this run has {tasks}", text::count(known, "task"));
     Err(Failure::data("packing for nanosets", why)
         .on(Subject::path(&folder))
-        .with_hint(format!("--tasks {known} goes on with it; or name another --logging-dir")))
+        .with_hint(format!("--tasks {known} continues it; or name another --logging-dir")))
 }
