@@ -387,7 +387,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_printed_command_says_exactly_the_plan(
+        fn printed_command_of_every_operation_gives_the_same_plan(
             row in 0..OPERATIONS.len(),
             draws in proptest::collection::vec(any::<(u8, u32)>(), 64),
         ) {

@@ -331,7 +331,7 @@ fn forager_index_is_compared_with_its_sample_files() {
 }
 
 #[test]
-fn the_result_shows_the_equivalent_command() {
+fn nanosets_result_shows_equivalent_command() {
     let sandbox = with_folder("06_merge/expected", "in");
     for command in [
         "nanosets merge in --output m --name all --max-tokens-per-file 400 --max-tokens 900 --seed 7",

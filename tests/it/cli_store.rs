@@ -247,7 +247,7 @@ fn web_page_address_is_refused_with_supported_addresses() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn store_failures_name_the_address_and_the_reason() {
     let stores = Stores::new();
     stores.run("info s3://b/nothing").ends(3).complains("s3://b/nothing");
     stores.run("info s3://c/set").ends(3).complains("there is no such bucket");

@@ -143,13 +143,13 @@ fn full_anywhere(prepare: fn(&Path), errno: Errno) {
 }
 
 #[test]
-fn a_full_disk_at_any_operation_leaves_everything_as_it_was() {
+fn prepare_on_a_full_disk_changes_nothing() {
     full_anywhere(data_set, Errno::NOSPC);
     full_anywhere(prepared_once, Errno::DQUOT);
 }
 
 #[test]
-fn short_writes_change_nothing() {
+fn short_writes_do_not_change_prepared_data_set() {
     let (operations, wanted) = undisturbed(data_set);
     for at in 0..operations {
         let folder = tempfile::tempdir().unwrap();

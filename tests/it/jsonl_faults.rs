@@ -97,7 +97,7 @@ fn io_error_at_any_operation_of_jsonl_prepare_publishes_no_damaged_index() {
 }
 
 #[test]
-fn short_writes_change_nothing() {
+fn short_writes_do_not_change_jsonl_index() {
     let (operations, wanted) = undisturbed(file_of_lines);
     for at in 0..operations {
         let folder = tempfile::tempdir().unwrap();

@@ -105,7 +105,7 @@ fn power_cut_at_any_operation_of_a_split_write_leaves_the_old_or_new_file() {
 }
 
 #[test]
-fn a_full_disk_at_any_operation_leaves_everything_as_it_was() {
+fn splits_written_to_a_full_disk_change_nothing() {
     let mut failed = 0;
     for at in 0..40 {
         let folder = tempfile::tempdir().unwrap();

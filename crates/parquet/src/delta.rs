@@ -145,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end_in_a_result(mut bytes in proptest::collection::vec(any::<u8>(), 0..100), count in 0..120_u8) {
+        fn any_delta_bytes_are_read_or_refused(mut bytes in proptest::collection::vec(any::<u8>(), 0..100), count in 0..120_u8) {
             bytes.splice(0..0, [128, 1, 4, count]);
             if let Ok((mut reader, _)) = DeltaReader::open(&bytes) {
                 while reader.read().is_ok() {}

@@ -158,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end_in_a_result(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn any_footer_is_scanned_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = scan_footer(&bytes);
         }
     }

@@ -242,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end_in_a_result(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn any_page_header_is_parsed_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = PageHeader::parse(&bytes);
         }
 

@@ -189,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end_in_a_result(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn any_struct_is_refused_or_encoded_again(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             if let Ok((parsed, _)) = RawStruct::parse(&bytes) {
                 prop_assert_eq!(RawStruct::parse(&parsed.encode()).unwrap().0, parsed);
             }

@@ -233,7 +233,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end_in_a_result(bytes in proptest::collection::vec(any::<u8>(), 0..100), width in 0..33_u32) {
+        fn any_runs_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..100), width in 0..33_u32) {
             let mut reader = RunReader::new(&bytes, width).unwrap();
             for _ in 0..100 {
                 if reader.read_equal(7).is_err() || reader.skip(3).is_err() {

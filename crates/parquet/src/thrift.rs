@@ -244,7 +244,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end_in_a_result(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn any_thrift_value_is_skipped_within_its_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             for wire in [WireType::Struct, WireType::List, WireType::Map, WireType::Binary] {
                 let mut reader = ThriftReader::new(&bytes);
                 let _ = reader.skip(wire);

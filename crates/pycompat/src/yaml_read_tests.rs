@@ -114,7 +114,7 @@ fn invalid_yaml_is_refused_with_its_place() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused_without_panic(text in "[a-z:\\- \n\\[\\]{}'\"#&*!|>%@?,.0-9\t\r\u{85}]{0,200}|.{0,100}") {
+    fn any_yaml_text_is_read_or_refused(text in "[a-z:\\- \n\\[\\]{}'\"#&*!|>%@?,.0-9\t\r\u{85}]{0,200}|.{0,100}") {
         let _ = read(&text);
     }
 }

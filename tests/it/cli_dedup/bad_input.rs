@@ -185,7 +185,7 @@ fn unsupported_file_names_are_skipped_and_reported() {
 }
 
 #[test]
-fn links_are_followed_and_loops_end() {
+fn dedup_follows_links_without_loops() {
     let sandbox = Sandbox::new();
     sandbox.write("elsewhere/x.jsonl", jsonl([PASSAGE]));
     sandbox.write("elsewhere/deep/y.jsonl", jsonl([PASSAGE]));

@@ -88,7 +88,7 @@ fn full_disk_at_any_dedup_operation_leaves_no_output_and_no_scratch() {
 }
 
 #[test]
-fn short_writes_change_nothing() {
+fn short_writes_do_not_change_dedup_output() {
     let (operations, wanted) = undisturbed(true);
     for at in 0..operations {
         let dir = tempfile::tempdir().unwrap();

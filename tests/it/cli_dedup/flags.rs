@@ -10,7 +10,7 @@ fn two(sandbox: &Sandbox) {
 }
 
 #[test]
-fn what_is_missing_is_named_with_its_flag() {
+fn dedup_names_flags_of_missing_answers() {
     let sandbox = Sandbox::new();
     two(&sandbox);
     sandbox.say("dedup").ends(2).complains("--minlen").complains("--output").complains("--from-index");

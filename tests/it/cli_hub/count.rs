@@ -37,7 +37,7 @@ fn all_splits_and_subsets_are_counted() {
 }
 
 #[test]
-fn problems_and_failures_name_the_address() {
+fn count_reports_problems_with_hub_addresses() {
     let test = HubTest::new();
     test.put("o/n/data/bad.jsonl", b"{\"text\": \"good\"}\n{\"text\": \n");
     test.put("o/other/one.jsonl", b"{\n  \"text\": \"over several lines\"\n}\n");

@@ -62,7 +62,7 @@ fn hub_data_set_is_deduplicated_like_a_local_copy_and_named_by_address() {
 }
 
 #[test]
-fn problems_and_failures_name_the_address() {
+fn dedup_reports_problems_with_hub_addresses() {
     let test = hub_test();
     test.put("o/d/data/c.jsonl", b"{\"text\": \"good\"}\n{\"text\": \n");
     test.put("o/csv/rows.csv", b"text\na\n");

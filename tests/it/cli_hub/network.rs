@@ -100,7 +100,7 @@ fn certificates_given_by_environment_variables_are_trusted() {
 }
 
 #[test]
-fn a_file_without_certificates_is_refused_with_its_variable() {
+fn hub_command_refuses_certificate_file_and_names_its_variable() {
     let test = HubTest::new();
     let (server, _) = test.serve_tls();
     let (key, missing) = (test.sandbox.path("key.pem"), test.sandbox.path("missing.pem"));

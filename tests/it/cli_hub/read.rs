@@ -114,7 +114,7 @@ fn cp_copies_hub_data_sets_files_and_ranges() {
 }
 
 #[test]
-fn problems_and_failures_name_the_address() {
+fn reading_commands_report_problems_with_hub_addresses() {
     let test = hub_test();
     let server = test.serve(&[]);
     for command in ["lint", "info"] {

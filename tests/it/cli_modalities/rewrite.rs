@@ -183,7 +183,7 @@ fn invalid_chunk_inputs_are_refused() {
 }
 
 #[test]
-fn the_result_shows_the_equivalent_command() {
+fn modalities_result_shows_equivalent_command() {
     let sandbox = case("merge");
     for command in [
         "modalities merge input/p0.pbin input/p1.pbin --output m.pbin",

@@ -10,7 +10,7 @@ use std::path::Path;
 const DS: &str = "00000_unshuffled.ds";
 
 #[test]
-fn tokens_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory() {
+fn delimited_tokens_equal_reference_for_any_threads_and_memory() {
     for case in ["csv_rows", "csv_gzip_rows", "tsv_rows", "text_rows"] {
         let name = format!("csv/{case}");
         let facts: Value = serde_json::from_slice(&std::fs::read(golden(&name).join("case.json")).unwrap()).unwrap();

@@ -11,7 +11,7 @@ fn small() -> Sandbox {
 }
 
 #[test]
-fn what_is_missing_is_named_with_its_flag() {
+fn pack_names_flags_of_missing_answers() {
     let sandbox = small();
     let nothing = sandbox.say("pack a.jsonl").ends(2);
     for flag in ["--format", "--tokenizer", "--output"] {

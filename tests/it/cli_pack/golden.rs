@@ -52,7 +52,7 @@ fn nanosets(case: &str, tokenizer: &str, flags: &str, code: i32) {
 }
 
 #[test]
-fn token_folders() {
+fn nanosets_folders_equal_golden_cases() {
     let end = format!("--eos-token {END}");
     // Lines that are not JSON are problems; the reference program only warns about them.
     nanosets("02_modern_noshuffle", "bpe1k.json", &format!("{end} --tasks 3"), 1);

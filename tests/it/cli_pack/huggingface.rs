@@ -5,7 +5,7 @@ use crate::cli_support::Sandbox;
 use serde_json::Value;
 
 #[test]
-fn tokens_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory() {
+fn huggingface_tokens_equal_reference_for_any_threads_and_memory() {
     let cases = [
         "p04_nanotron_hf",
         "p05_nanotron_hf_split_column",

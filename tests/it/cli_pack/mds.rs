@@ -59,7 +59,7 @@ fn text(sandbox: &Sandbox, documents: usize) {
 }
 
 #[test]
-fn what_makes_no_set_is_refused_with_a_way_out() {
+fn unusable_mds_answers_are_refused_with_hint() {
     let sandbox = Sandbox::new();
     text(&sandbox, 3);
     let line = format!("pack a.jsonl --format mds --tokenizer {} --eos-token {END} --output o --yes", bpe());

@@ -191,7 +191,7 @@ fn megatron_index_is_repaired_if_the_result_is_unambiguous() {
 }
 
 #[test]
-fn an_empty_text_is_noted_and_a_missing_one_is_a_problem() {
+fn megatron_notes_empty_text_and_reports_missing_text() {
     let sandbox = Sandbox::new();
     sandbox.write("empty.jsonl", "{\"text\": \"one\"}\n{\"text\": \"\"}\n");
     sandbox.write("missing.jsonl", "{\"text\": \"one\"}\n{\"other\": 1}\n{\"text\": null}\n");

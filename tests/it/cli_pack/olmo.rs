@@ -82,7 +82,7 @@ fn text(sandbox: &Sandbox, documents: usize) -> String {
 }
 
 #[test]
-fn what_makes_no_set_is_refused_with_a_way_out() {
+fn unusable_olmo_answers_are_refused_with_hint() {
     let sandbox = Sandbox::new();
     let line = format!("{} --output o", text(&sandbox, 3));
     let without_end = line.replace(&format!("--eos-token {END} "), "");
@@ -257,7 +257,7 @@ fn olmo_set_is_described_checked_and_browsed() {
 }
 
 #[test]
-fn an_empty_text_is_noted_and_a_missing_one_is_a_problem() {
+fn olmo_notes_empty_text_and_reports_missing_text() {
     let sandbox = Sandbox::new();
     sandbox.write("empty.jsonl", "{\"text\": \"one\"}\n{\"text\": \"\"}\n");
     sandbox.write("missing.jsonl", "{\"text\": \"one\"}\n{\"other\": 1}\n{\"text\": null}\n");

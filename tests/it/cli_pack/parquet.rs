@@ -14,7 +14,7 @@ fn case_of(name: &str) -> (Value, Vec<String>) {
 }
 
 #[test]
-fn tokens_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory() {
+fn parquet_tokens_equal_reference_for_any_threads_and_memory() {
     let cases = [
         "p01_parquet_files",
         "p02_codecs_and_encodings",

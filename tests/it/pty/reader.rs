@@ -29,7 +29,7 @@ fn reader_shows_texts_of_consecutive_samples() {
 }
 
 #[test]
-fn chats_are_read_role_by_role() {
+fn reader_shows_chats_role_by_role() {
     let test_home = TestHome::new();
     let chat =
         r#"{"messages": [{"role": "user", "content": "What is it?"}, {"role": "assistant", "content": "A\n\ncat."}]}"#;

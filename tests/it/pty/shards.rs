@@ -56,7 +56,7 @@ fn filtered_samples_are_written_as_a_new_set() {
 }
 
 #[test]
-fn flags_say_what_they_can() {
+fn filtered_samples_are_written_by_flags_or_a_key_list() {
     let test_home = prepared();
     let mut story = browse(&test_home);
     story.keys("F").wait_for("List only samples that").keys("right right").wait_for(" val ");

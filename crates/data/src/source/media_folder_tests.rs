@@ -46,7 +46,7 @@ fn media_files_are_sorted_by_path_components_and_exclude_nv_meta() {
 }
 
 #[test]
-fn links_are_followed_and_loops_end() {
+fn media_folder_follows_links_without_loops() {
     let dir = tempfile::tempdir().unwrap();
     let outside = tempfile::tempdir().unwrap();
     put(&outside.path().join("far.jpg"));

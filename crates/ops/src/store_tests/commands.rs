@@ -113,7 +113,7 @@ fn modalities_repair_is_the_same_in_a_store() {
 }
 
 #[test]
-fn token_folders() {
+fn token_folders_in_a_store_equal_local_ones() {
     let input = golden("nanosets/02_modern_noshuffle/input");
     compare_trees("nanosets", &input, |root| {
         let target = NanosetsTarget { tasks: Some(3), ..NanosetsTarget::default() };

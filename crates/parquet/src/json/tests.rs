@@ -132,7 +132,7 @@ fn many_references_to_one_large_text_are_read_in_small_batches() {
 }
 
 #[test]
-fn changed_bytes_end_in_a_failure_or_in_rows() {
+fn changed_parquet_bytes_give_failures_or_rows() {
     let folder = tempfile::tempdir().unwrap();
     let mut state = 0x2545_F491_4F6C_DD1D_u64;
     println!("seed {state:#x}");

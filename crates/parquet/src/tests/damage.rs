@@ -144,7 +144,7 @@ fn files_cut_at_any_byte_are_refused() {
 }
 
 #[test]
-fn what_a_file_is_instead_is_named() {
+fn refusal_of_parquet_file_names_its_actual_format() {
     let folder = tempfile::tempdir().unwrap();
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:7777\nsize 12345\n";
     for (bytes, reason) in [

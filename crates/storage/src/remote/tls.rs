@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_certificates_is_refused_with_its_variable() {
+    fn certificate_bundle_without_certificates_is_refused() {
         let mut roots = RootCertStore::empty();
         let file = tempfile::NamedTempFile::new().unwrap();
         let failure = add_bundle(&mut roots, "AWS_CA_BUNDLE", file.path()).unwrap_err();

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_as_they_were_kept_and_never_one_for_another() {
+    fn cached_words_have_their_own_ids() {
         // Unlimited memory, less memory than the tables need, and none.
         let known = [MAX_CACHE_BYTES, 6 << 20, 0].map(|room| count_known(Cache::with_bytes(room)));
         assert!(known[0] > known[1] && known[1] > known[2] && known[2] > 0, "{known:?}");

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_as_they_were_kept_and_never_one_for_another() {
+    fn cached_long_words_have_their_own_ids() {
         let (mut longer, mut known) = (LongWords::default(), 0);
         let word = |number: usize| format!("{number}-").repeat(8 + number % 80);
         let ids = |number: usize| -> Vec<u32> { (0..1 + number % 16).map(|at| (number * 7 + at) as u32).collect() };

@@ -236,7 +236,7 @@ fn dedup_review_shows_files_and_required_space() {
 }
 
 #[test]
-fn going_back_loses_nothing() {
+fn dedup_form_keeps_answers_on_the_way_back() {
     let mut test = answered();
     test.go_to("mode");
     test.form.focus_on(Field::Option("mode"));

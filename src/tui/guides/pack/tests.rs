@@ -309,7 +309,7 @@ fn pack_review_shows_missing_answers_then_preview() {
 }
 
 #[test]
-fn going_back_loses_nothing() {
+fn pack_form_keeps_answers_on_the_way_back() {
     let mut test = answered();
     test.go_to("formats");
     set_formats(&mut test, &["forager"]);

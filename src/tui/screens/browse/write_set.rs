@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_say_what_they_can() {
+    fn filter_is_written_as_flags_where_flags_suffice() {
         let plan_of = |filter: SampleFilter| {
             let mut plan = ShardPlan::default();
             by_flags(&filter, &mut plan).then_some(plan.choice)

@@ -101,7 +101,7 @@ fn crude_files_take_filters_subflavors_and_a_decoder() {
 }
 
 #[test]
-fn what_the_loader_would_refuse_is_refused_by_name() {
+fn dataset_yaml_that_the_loader_refuses_is_refused() {
     let typed = "sample_type: {__module__: megatron.energon, __class__: TextSample}\n";
     for (text, said) in [
         (format!("{typed}field_map: {{text: txt}}\nfieldmap: {{}}\n"), "unknown key 'fieldmap'"),

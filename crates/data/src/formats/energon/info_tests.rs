@@ -54,7 +54,7 @@ fn the_older_yaml_form_is_read_where_the_json_is_missing() {
 }
 
 #[test]
-fn what_the_loader_would_refuse_is_refused_by_name() {
+fn info_file_that_the_loader_refuses_is_refused() {
     for (text, said) in [
         ("", "EOF"),
         ("[]", "must be a map"),
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused_without_panic(text in ".{0,200}") {
+    fn any_info_text_is_read_or_refused(text in ".{0,200}") {
         let _ = Info::parse_json(&text);
         let _ = Info::parse_yaml(&text);
     }

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_back_as_they_were_written() {
+    fn join_index_rows_are_read_as_written() {
         let dir = tempfile::tempdir().unwrap();
         let rows = [[cell(0), Cell::NOTHING], [cell(1), cell(i64::MAX / 512)]];
         let path = written(dir.path(), "a", &rows);

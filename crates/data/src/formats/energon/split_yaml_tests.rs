@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused_without_panic(text in "[a-z:\\- \n\\[\\]{}'\"#&*!|>%@?,.0-9\t\r]{0,120}|.{0,80}") {
+    fn any_split_file_is_read_or_refused(text in "[a-z:\\- \n\\[\\]{}'\"#&*!|>%@?,.0-9\t\r]{0,120}|.{0,80}") {
         let _ = SplitFile::parse(&text);
         let _ = SplitFile::parse_json(&text);
     }

@@ -97,7 +97,7 @@ mod tests {
     use gristmill_storage::read::open_read;
 
     #[test]
-    fn rows_come_back_as_they_were_written() {
+    fn sample_locations_are_read_as_written() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rows");
         let rows: Vec<Row> = (0..40_000).map(|n| Row { file: n / 7, offset: n << 33, bytes: n }).collect();

@@ -19,7 +19,7 @@ pub(crate) fn compare_with_the_peer(family: &str) {
 }
 
 #[test]
-fn every_value_is_the_peers_to_the_last_digit() {
+fn mpeg_audio_values_equal_those_of_the_reference_program() {
     compare_with_the_peer("mpeg_audio");
 }
 

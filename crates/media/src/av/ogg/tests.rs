@@ -3,7 +3,7 @@ use crate::av::mpeg_audio::tests::compare_with_the_peer;
 use gristmill_core::Cancel;
 
 #[test]
-fn every_value_is_the_peers_to_the_last_digit() {
+fn ogg_values_equal_those_of_the_reference_program() {
     compare_with_the_peer("ogg");
 }
 

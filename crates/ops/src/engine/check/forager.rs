@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_found() {
+    fn inconsistent_forager_index_is_reported() {
         let table = |new: &[[u64; 3]]| {
             let bytes = rows(new);
             check_damaged(move |root| put(&root.join("index/sample_locations.bin"), &bytes)).1

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_found() {
+    fn inconsistent_nanosets_files_are_reported() {
         let lint = |spoil: &dyn Fn(&Path)| check_damaged(spoil, Depth::Index, None);
         let all = |spoil: &dyn Fn(&Path)| check_damaged(spoil, Depth::Tokens, Some(4));
         assert!(lint(&|ds| put(ds, &[1, 0, 2])).contains("not a multiple of"));

@@ -153,7 +153,7 @@ fn literal_names_with_braces_are_escaped_and_ranges_are_kept() {
 }
 
 #[test]
-fn a_glob_is_answered_with_the_pattern_that_was_meant() {
+fn shard_glob_is_refused_with_the_pattern_as_hint() {
     let editor = editor(FILE);
     assert_eq!(matching(&editor, r"s_[12]").unwrap(), [1, 2]);
     let failure = matching(&editor, "*_1.tar").unwrap_err();

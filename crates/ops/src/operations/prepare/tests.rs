@@ -246,7 +246,7 @@ proptest! {
     }
 
     #[test]
-    fn the_printed_command_says_exactly_the_plan(plan in plans()) {
+    fn printed_prepare_command_gives_the_same_plan(plan in plans()) {
         let line = command_line(&plan);
         let words = shell_words(&line.text());
         prop_assert_eq!(&words, &line.arguments);

@@ -16,7 +16,7 @@ fn hints(plan: &PackPlan) -> Vec<String> {
 }
 
 #[test]
-fn each_open_question_names_its_flag() {
+fn open_pack_questions_name_their_flags() {
     let nothing = PackPlan::new(vec![], "", "");
     let hints_of_nothing = hints(&nothing).join("\n");
     for flag in [".jsonl", "--format", "--tokenizer", "--output"] {
@@ -45,7 +45,7 @@ fn paths_file_needs_the_folder_of_its_paths() {
 }
 
 #[test]
-fn answers_that_cannot_be_right_are_refused() {
+fn invalid_pack_answers_are_refused() {
     let field = |plan: &PackPlan| refusals(plan).into_iter().filter_map(|p| p.subject.field).collect::<Vec<_>>();
     let with = |change: fn(&mut NanosetsTarget)| {
         let mut plan = nanosets();

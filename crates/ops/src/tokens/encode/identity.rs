@@ -26,7 +26,7 @@ mod tests {
     use gristmill_core::pack::{NanosetsTarget, SpecialToken};
 
     #[test]
-    fn only_answers_that_change_the_bytes_count() {
+    fn pack_plan_hash_covers_answers_that_change_the_output() {
         let old = PackPlan::new(vec!["a".into()], "t.json", "out");
         let same = PackPlan { output: "elsewhere".into(), overwrite: true, ..old.clone() };
         assert_eq!(plan_hash(&old, "h"), plan_hash(&same, "h"));

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_listing_is_refused() {
+    fn invalid_azure_listing_is_refused() {
         for xml in [
             "",
             "<EnumerationResults>",

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_listing_is_refused() {
+    fn invalid_s3_listing_is_refused() {
         for xml in [
             "",
             "<ListBucketResult>",

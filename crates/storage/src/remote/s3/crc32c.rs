@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_checksum_is_that_of_the_published_examples() {
+    fn crc32c_equals_published_examples() {
         // RFC 3720, appendix B.4.
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);
         assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);

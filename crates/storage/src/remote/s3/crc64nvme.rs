@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_checksum_is_that_of_the_published_examples() {
+    fn crc64nvme_equals_published_examples() {
         assert_eq!(crc64nvme(b"123456789"), 0xae8b_1486_0a79_9888);
         // NVM Express, Command Set Specification, "64b CRC".
         assert_eq!(crc64nvme(&[0; 4096]), 0x6482_d367_eb22_b64e);

@@ -97,7 +97,7 @@ fn waiting_failed_and_empty_searches_are_reported() {
 }
 
 #[test]
-fn any_key_in_any_state_at_any_size_is_survived() {
+fn found_repeats_survive_any_key_at_any_size() {
     survive(&mut found(40), |_, _| ());
 }
 

@@ -128,7 +128,7 @@ fn late_kept_copy_result_does_not_override_a_click() {
 }
 
 #[test]
-fn any_key_in_any_state_at_any_size_is_survived() {
+fn repeats_of_a_run_survive_any_key_at_any_size() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), |_| ());
     survive(&mut opened(folder.path()), |round, page| {

@@ -101,7 +101,7 @@ const CHAT: &str = r#"{"id": "c1", "messages": [{"role": "system", "content": "B
 {"role": "tool", "content": "a cat"}, {"role": "assistant", "content": ""}]}"#;
 
 #[test]
-fn chats_are_read_role_by_role() {
+fn chat_is_divided_into_headings_of_its_roles() {
     let (reading, _) = shown("json", CHAT.as_bytes(), &ReadFrom::Page(0));
     let headings: Vec<&str> = reading.headings.iter().map(|at| &reading.text[at.clone()]).collect();
     assert_eq!(headings, ["system", "user", "assistant", "tool", "assistant"]);

@@ -172,7 +172,7 @@ fn a_file_without_its_footer_is_refused_and_can_be_read_as_a_stream() {
 }
 
 #[test]
-fn what_a_file_is_instead_is_named() {
+fn refusal_of_arrow_file_names_its_actual_format() {
     let twice = [&bytes_of("plain.arrow")[..bytes_of("plain.arrow").len() - 8], &bytes_of("plain.arrow")].concat();
     for (bytes, reason) in [
         (&b""[..], "0 bytes"),
@@ -236,7 +236,7 @@ impl RandomNumbers {
 }
 
 #[test]
-fn changed_bytes_end_in_a_failure_or_in_rows() {
+fn changed_arrow_bytes_give_failures_or_rows() {
     let seed = 0x9E37_79B9_7F4A_7C15;
     println!("seed {seed:#x}");
     let mut random = RandomNumbers(seed);

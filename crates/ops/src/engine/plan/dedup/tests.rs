@@ -20,7 +20,7 @@ fn with(change: impl FnOnce(&mut DedupPlan)) -> Vec<String> {
 }
 
 #[test]
-fn each_open_question_names_its_flag() {
+fn open_dedup_questions_name_their_flags() {
     let open = open_questions(&DedupPlan::new("", ""));
     let hints: Vec<String> = open.into_iter().filter_map(|problem| problem.hint).collect();
     assert_eq!(hints.len(), 3);
@@ -33,7 +33,7 @@ fn each_open_question_names_its_flag() {
 }
 
 #[test]
-fn answers_that_cannot_be_right_are_refused() {
+fn invalid_dedup_answers_are_refused() {
     assert_eq!(with(|_| ()), [""; 0]);
     assert_eq!(with(|plan| plan.min_length = Some(0)), ["--minlen"]);
     assert_eq!(with(|plan| plan.min_count = 1), ["--min-count"]);
@@ -87,7 +87,7 @@ fn only_compat_variant_b_adds_annotated_to_the_output_name() {
 }
 
 #[test]
-fn only_answers_that_change_the_bytes_count() {
+fn dedup_plan_hash_covers_answers_that_change_the_output() {
     let old = plan();
     let same = DedupPlan { output: "elsewhere".into(), overwrite: true, ..old.clone() };
     assert!(differences(&old, &same).is_empty());

@@ -56,7 +56,7 @@ fn olmo_sets_of_the_reference_have_no_problems_and_all_documents_as_rows() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn inconsistent_olmo_files_are_reported() {
     let report = |tokens: &[u8], rows: &str| report(&PartsReader, set(tokens, rows).path(), Some(9));
     assert_eq!(report(&[1, 0, 9, 0], "0,1,a,b,1\r\n1,2,a,b,2\r\n"), "");
     assert_eq!(report(&[], ""), "there is no document: the pair of files is empty");

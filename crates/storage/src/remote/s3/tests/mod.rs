@@ -141,7 +141,7 @@ fn a_refusal_that_concerns_everything_is_the_last_answer() {
 }
 
 #[test]
-fn listings_have_pages_in_order_and_unusual_keys() {
+fn s3_listing_has_ordered_pages_and_unusual_keys() {
     let mut objects: Vec<(String, Vec<u8>)> = (0..25).map(|at| (format!("p/{at:02}.tar"), vec![1])).collect();
     for key in ["p/a b+%41/x", "p/a//b", "p/\u{e4}&<>", "p/05/", "p/05/y", "q"] {
         objects.push((key.to_owned(), if key.ends_with('/') { Vec::new() } else { vec![2] }));
