@@ -25,6 +25,9 @@ mod result;
 pub use ended::EndedJob;
 pub use result::{JobResult, Report};
 
+/// Time limit for jobs to stop before they are started again without the UI.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Number of a job in this process, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(pub u32);
@@ -304,15 +307,15 @@ impl Jobs {
     }
 
     /// Stops every running job at a safe point and starts the same plans again in processes without a terminal; these resume from the
-    /// journals, and `gristmill jobs` lists them. Waits for the jobs to stop, at most `patience`.
-    pub fn leave_all(&self, state_dir: &Path, patience: Duration) -> Outcome<()> {
+    /// journals, and `gristmill jobs` lists them. Waits for the jobs to stop.
+    pub fn leave_all(&self, state_dir: &Path) -> Outcome<()> {
         let orders: Vec<(PlannedJob, Option<PathBuf>)> = {
             let entries = self.lock();
             let running = entries.iter().filter(|e| e.running.as_ref().is_some_and(|job| !job.is_finished()));
             running.filter_map(|e| Some((e.order.clone()?, e.draft.clone()))).collect()
         };
         self.cancel_all();
-        if !self.wait_all(patience) {
+        if !self.wait_all(LEAVE_TIMEOUT) {
             return Err(Failure::environment("leaving the jobs", "they did not stop in time").with_hint("try again"));
         }
         // An ended job releases its lock when its result is taken.

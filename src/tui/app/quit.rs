@@ -6,9 +6,6 @@ use crate::tui::screen::{Effect, Screen};
 use crate::tui::widgets::Toast;
 use gristmill_core::text::count;
 
-/// Time limit for jobs to stop before they are started again without the UI.
-const LEAVE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
-
 impl App {
     /// Pushes the screen that the command opened. If the screen fails and is still open at the end, its failure is that of the command.
     pub fn push_command_screen(&mut self, screen: Box<dyn Screen>) {
@@ -52,7 +49,7 @@ impl App {
     }
 
     pub(super) fn leave_jobs_and_quit(&mut self) {
-        match self.env.jobs.leave_all(&self.env.state_dir, LEAVE_TIMEOUT) {
+        match self.env.jobs.leave_all(&self.env.state_dir) {
             Ok(()) => self.exit(),
             Err(failure) => self.notify(Toast::failure(&failure)),
         }

@@ -1,6 +1,6 @@
 //! `X.ds`: the concatenated tokens, with access to the files next to it.
 
-use super::{index_path, loss_path, metadata_path, Index, Metadata, TokenSize};
+use super::{index_path, loss_path, Index, TokenSize};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::{open_read, ReadFile};
@@ -19,13 +19,6 @@ impl Shard {
     /// Opens a data file with a known token size. Bytes after the last whole token are ignored.
     pub fn open(path: &Path, token_size: TokenSize) -> Outcome<Self> {
         Ok(Self { data: open_read(path)?, token_size })
-    }
-
-    /// Opens a data file with the token size from its metadata. Without metadata the size is 2, as in the merger.
-    pub fn open_described(path: &Path) -> Outcome<(Self, Option<Metadata>)> {
-        let metadata = Metadata::read(&metadata_path(path))?;
-        let token_size = metadata.as_ref().map_or(TokenSize::Two, |m| m.token_size);
-        Ok((Self::open(path, token_size)?, metadata))
     }
 
     /// Returns the number of tokens in the file.
@@ -112,17 +105,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.ds");
         write_file(&RealFs, &path, &[1, 0, 2, 0, 3, 0, 4, 0, 9], 0o644).unwrap();
-        let (shard, metadata) = Shard::open_described(&path).unwrap();
-        assert_eq!((shard.tokens(), shard.rest(), metadata), (4, 1, None));
+        let shard = Shard::open(&path, TokenSize::Two).unwrap();
+        assert_eq!((shard.tokens(), shard.rest()), (4, 1));
         assert_eq!(shard.ids(1, 2).unwrap(), [2, 3]);
         assert_eq!(shard.ids(3, usize::MAX).unwrap(), [4]);
         assert_eq!(shard.ids(4, 1).unwrap(), [0_u32; 0]);
         assert!(shard.read_raw(4, &mut [0; 2]).unwrap_err().why.contains("4 tokens"));
         assert!(shard.read_raw(u64::MAX, &mut [0; 2]).unwrap_err().why.contains("4 tokens"));
         assert!(shard.loss().unwrap().is_none() && shard.index().unwrap_err().is_missing());
-        write_file(&RealFs, &metadata_path(&path), b"t|4\n2\n2.00 T", 0o644).unwrap();
-        let (shard, metadata) = Shard::open_described(&path).unwrap();
-        assert_eq!(metadata.unwrap().tokens, 2);
+        let shard = Shard::open(&path, TokenSize::Four).unwrap();
+        assert_eq!((shard.tokens(), shard.rest()), (2, 1));
         assert_eq!(shard.ids(0, 9).unwrap(), [0x0002_0001, 0x0004_0003]);
     }
 }

@@ -1,3 +1,4 @@
+use super::super::{metadata_path, Metadata};
 use super::*;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -25,7 +26,12 @@ fn sorted_names(folder: &Path) -> Vec<String> {
 }
 
 fn check(folder: &Path, order: &[String], sequence_length: u64, expected: &Value) {
-    let shards: Vec<Shard> = order.iter().map(|n| Shard::open_described(&folder.join(n)).unwrap().0).collect();
+    let open = |name: &String| {
+        let path = folder.join(name);
+        let metadata = Metadata::read(&metadata_path(&path)).unwrap();
+        Shard::open(&path, metadata.map_or(TokenSize::Two, |m| m.token_size)).unwrap()
+    };
+    let shards: Vec<Shard> = order.iter().map(open).collect();
     let numbering = Numbering::new(shards.iter().map(Shard::tokens), sequence_length);
     assert_eq!(serde_json::to_value(&numbering.lens).unwrap(), expected["lens"]);
     assert_eq!(serde_json::to_value(order).unwrap(), expected["order"]);

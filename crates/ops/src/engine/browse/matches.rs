@@ -119,8 +119,6 @@ pub struct Matches {
     groups: Vec<Arc<Bits>>,
     /// Number of matches before each group, followed by the total.
     starts: Vec<u64>,
-    /// Number of groups that were searched.
-    pub groups_done: u32,
     /// Whether all groups were searched.
     pub is_complete: bool,
     /// The first groups that could not be searched, with the reason.
@@ -212,8 +210,7 @@ impl MatchesBuilder {
             before = before.saturating_add(bits.count());
             starts.push(before);
         }
-        let groups_done = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
-        Matches { groups, starts, groups_done, is_complete, failures: self.failures.clone() }
+        Matches { groups, starts, is_complete, failures: self.failures.clone() }
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use gristmill_core::{Cancel, ExitClass, Handles, ProblemLog, Progress};
 use gristmill_data::formats::nanosets::windows::{self, Numbering};
-use gristmill_data::formats::nanosets::Shard;
+use gristmill_data::formats::nanosets::{Shard, TokenSize};
 use proptest::prelude::*;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -101,8 +101,11 @@ fn mixture_samples_match_the_reference() {
             let order = windows::file_order(files.len());
             let names: Vec<&str> = order.iter().map(|at| files[*at].name.as_str()).collect();
             assert_eq!(names, numbers::<Vec<String>>(in_order));
-            let shards: Vec<Shard> =
-                order.iter().map(|at| Shard::open_described(&files[*at].path).unwrap().0).collect();
+            let open = |at: &usize| {
+                let size = files[*at].metadata.as_ref().map_or(TokenSize::Two, |metadata| metadata.token_size);
+                Shard::open(&files[*at].path, size).unwrap()
+            };
+            let shards: Vec<Shard> = order.iter().map(open).collect();
             let all = Numbering::new(shards.iter().map(Shard::tokens), length);
             sets.push((shards, all));
         }
