@@ -26,7 +26,7 @@ struct Job {
 pub fn run(paths: &[PathBuf], context: &Context) -> CommandResult {
     for path in paths.iter().filter(|path| !files::is_taken(path)) {
         // A run may work on an output that does not exist yet.
-        if unfinished::of(&files::absolute(path).unwrap_or_else(|_| path.clone()))?.is_empty() {
+        if unfinished::of(&files::absolute_or_same(path))?.is_empty() {
             let failure = Failure::environment(
                 "looking for jobs",
                 "no such file or folder, and no run has it as input or output",

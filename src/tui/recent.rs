@@ -29,7 +29,7 @@ pub fn load(state_dir: &Path) -> Vec<PathBuf> {
 
 /// Puts a path at the top of the list, on a separate thread: the state folder may be on a slow disk.
 pub fn add(state_dir: &Path, path: &Path) {
-    let (state_dir, path) = (state_dir.to_owned(), absolute(path));
+    let (state_dir, path) = (state_dir.to_owned(), files::absolute_or_same(path));
     let work = move || {
         if let Err(failure) = store(&state_dir, &path) {
             tracing::warn!(%failure, "the list of recent data sets could not be saved");
@@ -42,7 +42,7 @@ pub fn add(state_dir: &Path, path: &Path) {
 
 /// Puts a path at the top of the list before it returns; errors are ignored.
 pub fn remember_now(state_dir: &Path, path: &Path) {
-    if let Err(failure) = store(state_dir, &absolute(path)) {
+    if let Err(failure) = store(state_dir, &files::absolute_or_same(path)) {
         tracing::warn!(%failure, "the list of recent data sets could not be kept");
     }
 }
@@ -64,11 +64,6 @@ pub fn create_folders(dir: &Path) -> gristmill_core::Outcome<()> {
         create_folders(parent)?;
     }
     RealFs.create_dir(dir, PRIVATE_FOLDER)
-}
-
-/// Returns the absolute path, so that the list is independent of the current folder.
-fn absolute(path: &Path) -> PathBuf {
-    files::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(test)]

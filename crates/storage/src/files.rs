@@ -163,6 +163,11 @@ pub fn absolute(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     }
 }
 
+/// Returns the path from the root, or the path itself if the current folder does not exist.
+pub fn absolute_or_same(path: impl AsRef<Path>) -> PathBuf {
+    absolute(&path).unwrap_or_else(|_| path.as_ref().to_owned())
+}
+
 /// Returns a path that is the same for all addresses of one object or prefix, for comparisons. A local path is returned unchanged. Makes no
 /// request.
 pub fn unique_path(path: &Path) -> PathBuf {

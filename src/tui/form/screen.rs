@@ -339,8 +339,7 @@ fn has_answers(plan: &dyn AnyPlan) -> bool {
 
 /// Replaces the inputs and the output of a draft by the given ones. The paths of a draft are absolute: equal inputs stay unchanged.
 fn replace_by_given(draft: &mut dyn AnyPlan, given: &dyn AnyPlan) {
-    let absolute = |path: String| files::absolute(&path).unwrap_or_else(|_| path.into());
-    let inputs = |plan: &dyn AnyPlan| plan.inputs().into_iter().map(absolute).collect::<Vec<PathBuf>>();
+    let inputs = |plan: &dyn AnyPlan| plan.inputs().into_iter().map(files::absolute_or_same).collect::<Vec<PathBuf>>();
     let rows = given.operation().options();
     let input = rows.iter().find(|row| row.info.is_positional).filter(|_| inputs(draft) != inputs(given));
     for option in input.map(|row| row.info.name).into_iter().chain(["output"]) {

@@ -7,7 +7,7 @@ use crate::engine::check::media::Depth;
 use crate::engine::check::{
     info, media_folder_info, no_media_tables, CheckReport, CheckTexts, DatasetInfo, InfoList, InfoReport,
 };
-use crate::engine::media::{facts_until, MediaSpread};
+use crate::engine::media::{facts_of, MediaSpread};
 use crate::engine::spread::spread_of;
 use crate::job::check::{run_lint, run_media, run_verify};
 use gristmill_core::text::{count, grouped, size};
@@ -73,9 +73,9 @@ impl DatasetReader for Folder {
         match group {
             FigureGroup::Samples if kind.has_splits() => to.samples = Some(spread_of(path, cancel)?),
             FigureGroup::Samples if kind.is_web_dataset() => to.scan = Some(scan(path, options, cancel)?),
-            FigureGroup::Media if kind.has_splits() => to.media = facts_until(path, cancel)?,
+            FigureGroup::Media if kind.has_splits() => to.media = facts_of(path, cancel)?,
             FigureGroup::Media if !kind.is_web_dataset() => {
-                let media = facts_until(path, cancel)?;
+                let media = facts_of(path, cancel)?;
                 to.media = Some(media.ok_or_else(|| no_media_tables(path))?);
             }
             FigureGroup::Texts if kind.is_web_dataset() => to.texts = Some(texts_of(dataset, cancel)?),

@@ -4,9 +4,9 @@
 
 use super::jsonl::Lengths;
 use gristmill_core::facts::MAX_PART_NAMES;
-use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_core::{Cancel, Outcome};
 use gristmill_data::formats::energon::info::Info;
-use gristmill_data::formats::energon::tables::{failure, open_readonly};
+use gristmill_data::formats::energon::tables::{open_readonly, VisitError};
 use gristmill_data::formats::energon::{layout, tar_idx::TarIdx};
 use gristmill_storage::files;
 use rusqlite::Connection;
@@ -60,10 +60,7 @@ pub fn spread_of(root: &Path, cancel: &Cancel) -> Outcome<DatasetSpread> {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     if files::is_file(&database) {
         let connection = open_readonly(&database)?;
-        parts(&connection, cancel, &mut spread).map_err(|stop| match stop {
-            VisitError::Sql(error) => failure(&database, &error),
-            VisitError::Cancelled => Failure::cancelled(),
-        })?;
+        parts(&connection, cancel, &mut spread).map_err(|error| error.into_failure(&database))?;
     }
     Ok(spread)
 }
@@ -82,17 +79,6 @@ fn sample_sizes(index: &TarIdx, sizes: &mut Lengths, cancel: &Cancel) -> Outcome
         }
         Ok(())
     })
-}
-
-enum VisitError {
-    Sql(rusqlite::Error),
-    Cancelled,
-}
-
-impl From<rusqlite::Error> for VisitError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sql(error)
-    }
 }
 
 fn parts(connection: &Connection, cancel: &Cancel, spread: &mut DatasetSpread) -> Result<(), VisitError> {

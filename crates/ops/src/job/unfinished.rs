@@ -51,7 +51,7 @@ pub fn explain_by_run(failure: Failure, path: &Path) -> Failure {
     if is_read_only(path) {
         return failure;
     }
-    let place = files::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let place = files::absolute_or_same(path);
     let Some(run) = of(&place).ok().and_then(|runs| runs.into_iter().next()) else { return failure };
     let (why, hint) = match (&run.state, resume_command(&run.run_folder)) {
         (State::Running(_), _) => ("a run on it has not ended", "gristmill jobs lists it".to_owned()),
@@ -102,13 +102,12 @@ pub fn unfinished_runs_in(folder: &Path) -> Outcome<Vec<UnfinishedRun>> {
 /// Returns the runs of the `named` data sets and outputs and of the outputs in them, and the runs of the `lately` used ones. Each run is
 /// listed once.
 pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<UnfinishedRun>> {
-    let absolute = |path: &PathBuf| files::absolute(path).unwrap_or_else(|_| path.clone());
     let mut found = Vec::new();
-    for place in named.iter().map(absolute) {
+    for place in named.iter().map(files::absolute_or_same) {
         found.extend(of(&place)?);
         found.extend(unfinished_runs_in(&place)?);
     }
-    for place in lately.iter().map(absolute) {
+    for place in lately.iter().map(files::absolute_or_same) {
         found.extend(of(&place)?);
     }
     let mut seen: Vec<PathBuf> = Vec::new();

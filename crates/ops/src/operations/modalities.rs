@@ -11,8 +11,7 @@ use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{bytes, count, display_safe, duration};
 use gristmill_core::{DatasetKind, ExitClass, Failure, Outcome, Subject};
-use gristmill_data::formats::modalities::kind::PACKED_FILE;
-use gristmill_data::formats::modalities::PACKED_SUFFIX;
+use gristmill_data::formats::modalities::kind::{is_named_packed, PACKED_FILE};
 use gristmill_data::source::kind::kind_of;
 use gristmill_pycompat::random::{digits, Seed};
 use gristmill_storage::files;
@@ -313,10 +312,6 @@ fn read_list(path: &str) -> Outcome<String> {
 
 fn is_packed(path: &Path) -> bool {
     kind_of(path).map_or_else(|_| is_named_packed(path), |kind| kind == DatasetKind::Tokens(&PACKED_FILE))
-}
-
-fn is_named_packed(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().ends_with(PACKED_SUFFIX.as_bytes())
 }
 
 /// Refuses a combination of packed files and text files, and an output with the suffix of the other kind.

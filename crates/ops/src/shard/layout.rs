@@ -240,7 +240,7 @@ fn resolved(path: &Path) -> PathBuf {
     let (mut above, mut rest) = (path, Vec::new());
     if is_remote(path) {
         // Stores have no symbolic links.
-        return files::absolute(path).unwrap_or_else(|_| path.to_owned());
+        return files::absolute_or_same(path);
     }
     loop {
         if let Ok(there) = files::canonicalize(above) {

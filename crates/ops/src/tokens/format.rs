@@ -20,6 +20,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
+
+pub(crate) use crate::engine::plan::{missing_answer, wrong_answer};
 use std::sync::Arc;
 
 /// Size of a write buffer, in bytes.
@@ -173,16 +175,6 @@ pub(crate) trait TokenFormat: Sync {
     /// # Errors
     /// The files do not suit the plan: for example, two inputs have the same name.
     fn assign_files(&self, request: FileAssignmentRequest<'_>) -> Outcome<AssignedFiles>;
-}
-
-/// Returns the refusal for an open question.
-pub(crate) fn missing_answer(what: &str, hint: impl Into<String>) -> Problem {
-    Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
-}
-
-/// Returns the refusal for a wrong answer.
-pub(crate) fn wrong_answer(flag: &str, why: impl Into<String>) -> Problem {
-    Problem::refusal(ProblemKind::BadName, Subject::field(flag), why)
 }
 
 /// Returns a note on the answers of a format.

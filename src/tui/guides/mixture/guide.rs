@@ -58,7 +58,7 @@ pub struct MixtureGuide {
 
 /// Returns the absolute path of a folder, without `.` components.
 fn absolute(path: &Path) -> PathBuf {
-    files::absolute(path).unwrap_or_else(|_| path.to_owned()).components().collect()
+    files::absolute_or_same(path).components().collect()
 }
 
 /// Returns the folders of a plan.

@@ -19,7 +19,6 @@ use gristmill_storage::files;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The list of keys of real documents.
@@ -72,8 +71,7 @@ impl PackGuide {
     /// Starts the workers, which search for tokenizers immediately.
     pub fn start(plan: &PackPlan, env: &UiEnv) -> Self {
         let mut workers = Workers::start(env);
-        let folders = |input: &String| files::absolute(input).unwrap_or_else(|_| PathBuf::from(input));
-        workers.found.submit(plan.inputs.iter().map(folders).collect());
+        workers.found.submit(plan.inputs.iter().map(files::absolute_or_same).collect());
         Self {
             workers,
             last_requests: LastRequests::default(),

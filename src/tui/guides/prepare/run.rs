@@ -33,7 +33,7 @@ pub fn request(answers: &Answers, scan: Option<LiveScan>) -> JobRequest {
     let plan = answers.plan.clone();
     let path = PathBuf::from(&plan.path);
     // A relative path such as `.` has no last component.
-    let name = text::safe(&last_name(&absolute(&answers.facts.root)));
+    let name = text::safe(&last_name(&files::absolute_or_same(&answers.facts.root)));
     let command = command_line(&plan);
     let overview = PrepareOverview { plan: plan.clone(), facts: Arc::clone(&answers.facts) };
     let scan = RefCell::new(scan);
@@ -60,10 +60,6 @@ pub fn request(answers: &Answers, scan: Option<LiveScan>) -> JobRequest {
 
 fn last_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy()).into_owned()
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    files::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// The shards of a running preparation, and the summary of a finished one.
@@ -221,7 +217,7 @@ fn loader_path(root: &Path) -> (String, Option<String>) {
         }
         Location::Remote(_) => (quoted(root.to_string_lossy().into_owned()), None),
         // The path is absolute, because training starts in another folder.
-        Location::Local(_) => (quoted(absolute(root).to_string_lossy().into_owned()), None),
+        Location::Local(_) => (quoted(files::absolute_or_same(root).to_string_lossy().into_owned()), None),
     }
 }
 

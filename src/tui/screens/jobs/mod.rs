@@ -12,6 +12,7 @@ use crate::tui::screens::problems::ProblemTable;
 use crate::tui::widgets::toast::Level;
 use crate::tui::widgets::{draw_list, draw_panel, text, Gesture, ListState, MouseAreas, Toast};
 use gristmill_ops::job::JobState;
+use gristmill_storage::files;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -19,7 +20,7 @@ use ratatui::Frame;
 use std::path::PathBuf;
 
 use lines::{log_lines, other_run_line, other_run_lines, progress_line, title_line};
-use other_runs::{absolute, OtherRun, ProcessWatcher};
+use other_runs::{OtherRun, ProcessWatcher};
 use problems::JobProblems;
 
 /// The panel opened by `J`.
@@ -100,7 +101,7 @@ impl JobsPanel {
             Row::Other(run) => Some(run.path.clone()),
         });
         self.views = self.env.jobs.views();
-        let own: Vec<PathBuf> = self.views.iter().map(|view| absolute(&view.path)).collect();
+        let own: Vec<PathBuf> = self.views.iter().map(|view| files::absolute_or_same(&view.path)).collect();
         self.others = self.watcher.others(&own);
         self.list.set_len(self.views.len() + self.others.len());
         self.show_problems();

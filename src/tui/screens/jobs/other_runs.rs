@@ -12,7 +12,7 @@ use gristmill_ops::job::unfinished::{self, State, UnfinishedRun};
 use gristmill_ops::operations::{interrupted_run, InterruptedRun};
 use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -110,13 +110,8 @@ impl ProcessWatcher {
 
     /// Returns the runs of the last search, except those on the paths in `own`, which have jobs in this process.
     pub fn others(&self, own: &[PathBuf]) -> Vec<OtherRun> {
-        self.found.iter().filter(|run| !own.contains(&absolute(&run.path))).cloned().collect()
+        self.found.iter().filter(|run| !own.contains(&files::absolute_or_same(&run.path))).cloned().collect()
     }
-}
-
-/// Makes a path absolute so that it can be compared.
-pub fn absolute(path: &Path) -> PathBuf {
-    files::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn find_runs(env: &UiEnv) -> Vec<OtherRun> {

@@ -63,10 +63,6 @@ pub fn find_unlisted(
     Ok(targets)
 }
 
-fn absolute(path: &Path) -> PathBuf {
-    files::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
 fn why_no_edit(kind: DatasetKind) -> Arc<str> {
     let why = kind.info().why_no_splits.unwrap_or("it has no splits");
     Arc::from(match kind.is_web_dataset() {
@@ -102,7 +98,10 @@ impl Finder<'_> {
         let path = PathBuf::from(subject.path.as_deref().ok_or_else(|| no_place(subject))?);
         let Err(why) = self.can_open(&path) else { return Ok(path) };
         // A media file is shown in its folder, if that is the data set.
-        match absolute(&path).starts_with(absolute(self.root)) && self.is_folder() && files::is_file(&path) {
+        match files::absolute_or_same(&path).starts_with(files::absolute_or_same(self.root))
+            && self.is_folder()
+            && files::is_file(&path)
+        {
             true => Ok(self.root.to_owned()),
             false => Err(why),
         }

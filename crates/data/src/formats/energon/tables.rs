@@ -116,7 +116,7 @@ pub(super) fn check_finished(path: &Path) -> Outcome<()> {
 /// Returns a `file:` URI in which everything but the plain path characters is escaped.
 fn uri(path: &Path) -> String {
     use std::fmt::Write as _;
-    let absolute = files::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let absolute = files::absolute_or_same(path);
     let mut uri = String::from("file:");
     for byte in absolute.as_os_str().as_bytes() {
         if byte.is_ascii_alphanumeric() || b"/._-~".contains(byte) {
@@ -160,6 +160,36 @@ pub fn failure(path: &Path, error: &rusqlite::Error) -> Failure {
         }
         _ => Failure::data(ACTIVITY, error.to_string()).on(subject),
     }
+}
+
+/// The reason why a walk over rows ended early.
+pub enum VisitError {
+    /// A query failed.
+    Sql(rusqlite::Error),
+    /// The run was cancelled.
+    Cancelled,
+}
+
+impl From<rusqlite::Error> for VisitError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl VisitError {
+    /// Returns the failure of reading the database at `path`.
+    pub fn into_failure(self, path: &Path) -> Failure {
+        match self {
+            Self::Sql(error) => failure(path, &error),
+            Self::Cancelled => Failure::cancelled(),
+        }
+    }
+}
+
+/// Whether a database has the tables of media metadata.
+pub fn has_media_tables(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('media_metadata', 'media_filters')";
+    connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(|count| count == 2)
 }
 
 /// One row of `samples`.

@@ -33,7 +33,8 @@ pub static PACKED_FOLDER: TokenKind = TokenKind {
     ..PACKED_FILE
 };
 
-fn is_named_packed(path: &Path) -> bool {
+/// Whether a path has the suffix of packed files.
+pub fn is_named_packed(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(PACKED_SUFFIX.as_bytes())
 }
 

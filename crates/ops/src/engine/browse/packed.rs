@@ -1,5 +1,6 @@
 //! Compact lists: offsets of samples (about two bytes each) and names of files (about four bytes each).
 
+use gristmill_storage::sort::bytes::push_int;
 use std::sync::Arc;
 
 /// Entries between two marks, which allow random access.
@@ -31,14 +32,6 @@ impl ChunkedBytes {
     fn from(&self, (piece, at): (u32, u32)) -> &[u8] {
         self.0.get(piece as usize).and_then(|piece| piece.get(at as usize..)).unwrap_or_default()
     }
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 /// Removes a number from the front and returns it; 0 if there is none.
@@ -79,7 +72,7 @@ impl PackedOffsets {
             let place = self.pieces.place(MAX_STRIDE_BYTES);
             self.marks.push((offset, place));
         } else if let Some(bytes) = self.pieces.last() {
-            put_varint(bytes, offset.saturating_sub(self.last) / self.unit);
+            push_int(bytes, offset.saturating_sub(self.last) / self.unit);
         }
         (self.last, self.end) = (offset, end);
         self.len += 1;
@@ -185,9 +178,9 @@ impl PackedNames {
             let most = before.len().min(name.len()) - shared;
             let tail = before.iter().rev().zip(name.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
             let middle = name.get(shared..name.len() - tail).unwrap_or_default();
-            put_varint(&mut stride, shared as u64);
-            put_varint(&mut stride, tail as u64);
-            put_varint(&mut stride, middle.len() as u64);
+            push_int(&mut stride, shared as u64);
+            push_int(&mut stride, tail as u64);
+            push_int(&mut stride, middle.len() as u64);
             stride.extend_from_slice(middle);
             name.clone_into(&mut before);
             packed.len += 1;

@@ -81,7 +81,7 @@ fn find_in_group(catalog: &dyn Catalog, group: u32, key: &str, cancel: &Cancel) 
 
 /// Finds a file that is the data set itself, or is in its folder.
 fn in_file(catalog: &dyn Catalog, path: &Path, subject: &Subject, cancel: &Cancel) -> Outcome<SubjectLocation> {
-    let (root, path) = (absolute(catalog.root()), absolute(path));
+    let (root, path) = (files::absolute_or_same(catalog.root()), files::absolute_or_same(path));
     if root != path {
         return match catalog.kind() {
             kind if kind.has_loose_files() => loose_file(catalog, &root, &path, cancel),
@@ -107,10 +107,6 @@ fn in_file(catalog: &dyn Catalog, path: &Path, subject: &Subject, cancel: &Cance
         Some(offset) => sample_at_offset(catalog, 0, offset, cancel),
         None => Ok(SubjectLocation::Unknown),
     }
-}
-
-fn absolute(path: &Path) -> std::path::PathBuf {
-    files::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Finds a file in a data set whose groups are folders and whose samples are files.

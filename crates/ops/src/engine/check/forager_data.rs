@@ -5,6 +5,7 @@ use super::forager::{ForagerFacts, ForagerFile, Schema};
 use crate::engine::browse::tokens::forager_code;
 use crate::engine::modalities::check::Vocabulary;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_data::formats::forager::has_text;
 use gristmill_data::preview::tokens::TokenCode;
 use gristmill_data::source::documents::{python_line, MAX_LINE_BYTES};
 use gristmill_storage::read::{open_read, ReadFile};
@@ -97,11 +98,6 @@ impl<'a> Samples<'a> {
             Ok(())
         })
     }
-}
-
-/// Whether the samples of a file are lines of text instead of tokens.
-fn has_text(path: &Path) -> bool {
-    matches!(path.extension().and_then(|end| end.to_str()), Some("jsonl" | "JSONL" | "json" | "txt"))
 }
 
 fn masks(found: &mut FileFindings<'_>, from: u64, to: u64) -> Outcome<()> {

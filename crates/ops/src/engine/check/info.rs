@@ -6,7 +6,7 @@ use crate::engine::media::{facts_of, MediaSpread};
 use crate::engine::recorded::describe_resized;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::text::count;
-use gristmill_core::{DatasetKind, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use gristmill_data::formats::energon::layout;
 use gristmill_storage::files;
@@ -111,7 +111,7 @@ pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
     report.problems.extend(crate::engine::plan::many_shards(prepared.info.shard_counts.len()));
     loading(root, options, &mut report);
     splits(&prepared, &sizes, &mut report);
-    match facts_of(root) {
+    match facts_of(root, &Cancel::default()) {
         Ok(media) => report.media = media,
         Err(failure) => report.problems.push(super::lint::bad_file(failure)),
     }
@@ -143,7 +143,7 @@ pub fn no_media_tables(root: &Path) -> Failure {
 /// Describes a folder of media. Fails if its database has no tables of media metadata.
 pub fn media_folder_info(root: &Path) -> Outcome<MediaFolderInfo> {
     let path = layout::in_nv_meta(root, layout::INDEX_SQLITE);
-    let Some(media) = facts_of(root)? else {
+    let Some(media) = facts_of(root, &Cancel::default())? else {
         return Err(no_media_tables(root));
     };
     let absolute = files::canonicalize(root).unwrap_or_else(|_| root.to_owned());

@@ -10,7 +10,7 @@ use gristmill_core::{
 };
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::media_json::{from_json, to_json};
-use gristmill_data::formats::energon::tables::{failure, open_readonly};
+use gristmill_data::formats::energon::tables::{failure, has_media_tables, open_readonly};
 use gristmill_data::source::media_folder;
 use gristmill_media::{ByteSource, Part};
 use gristmill_storage::files;
@@ -37,15 +37,10 @@ const ROWS_PER_SLICE: i64 = 2048;
 const REMAKE_HINT: &str = "gristmill prepare-media PATH writes its row again";
 const PRUNE: &str = "gristmill prepare-media PATH --prune … removes such rows";
 
-fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
-    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('media_metadata', 'media_filters')";
-    connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(|count| count == 2)
-}
-
 /// Opens the database; `None` when it has no media tables.
 fn open(database: &Path) -> Outcome<Option<Connection>> {
     let connection = open_readonly(database)?;
-    Ok(has_tables(&connection).map_err(|error| failure(database, &error))?.then_some(connection))
+    Ok(has_media_tables(&connection).map_err(|error| failure(database, &error))?.then_some(connection))
 }
 
 /// Returns the filters that select entries by name. Other filters select by content, so their selection is unknown here.

@@ -2,7 +2,7 @@
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome};
-use gristmill_data::formats::energon::tables::{self, open_readonly, CREATE_MEDIA_TABLES};
+use gristmill_data::formats::energon::tables::{self, has_media_tables, open_readonly, CREATE_MEDIA_TABLES};
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::local_copy::local_copy;
@@ -45,7 +45,7 @@ pub fn carry_media_tables(fs: &dyn Fs, old: &Path, new: &Path, cancel: &Cancel) 
         Ok(source) => source,
         Err(failure) => return Ok(CarriedMedia::Unreadable(failure.why)),
     };
-    match has_tables(&source) {
+    match has_media_tables(&source) {
         Ok(true) => {}
         Ok(false) => return Ok(CarriedMedia::Nothing),
         Err(error) => return Ok(CarriedMedia::Unreadable(tables::failure(old, &error).why)),
@@ -70,11 +70,6 @@ fn open_new(path: &Path) -> rusqlite::Result<Connection> {
         "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16384;",
     )?;
     Ok(connection)
-}
-
-fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
-    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('media_metadata', 'media_filters')";
-    connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(|count| count == 2)
 }
 
 enum CopyError {

@@ -16,6 +16,6 @@ mod write;
 pub use forecast::{forecast, of_files, MediaForecast};
 pub use pick::{picks, picks_file, ProbeVerdict, Prober};
 pub use spool::MediaRows;
-pub use spread::{facts_of, facts_until, FilterFacts, MediaSpread, OTHERS};
+pub use spread::{facts_of, FilterFacts, MediaSpread, OTHERS};
 pub use unit::{probe_files, probe_shard, ProbeSettings, REPLACE_HINT};
 pub use write::{has_filter, is_in_samples, write_rows, EntryExists, OldRows, RowStats};

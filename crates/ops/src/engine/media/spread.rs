@@ -1,10 +1,10 @@
 //! Distributions of the content of the media tables, for `info` and the facts view.
 
 use gristmill_core::text::{count, duration, grouped};
-use gristmill_core::{AvFacts, Cancel, Failure, ImageFacts, MediaFacts, Outcome};
+use gristmill_core::{AvFacts, Cancel, ImageFacts, MediaFacts, Outcome};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::media_json::from_json;
-use gristmill_data::formats::energon::tables::{failure, open_readonly};
+use gristmill_data::formats::energon::tables::{failure, has_media_tables, open_readonly, VisitError};
 use gristmill_storage::files;
 use rusqlite::Connection;
 use serde::Serialize;
@@ -152,29 +152,20 @@ struct SpreadTally {
     lengths: [u64; LENGTHS.len()],
 }
 
-/// Reads the media tables of the data set at `root`, row by row. Returns `None` if there are none.
-pub fn facts_of(root: &Path) -> Outcome<Option<MediaSpread>> {
-    facts_until(root, &Cancel::default())
-}
-
-/// Like [`facts_of`], but returns soon after a cancellation.
-pub fn facts_until(root: &Path, cancel: &Cancel) -> Outcome<Option<MediaSpread>> {
+/// Reads the media tables of the data set at `root`, row by row. Returns `None` if there are none, and returns soon after a cancellation.
+pub fn facts_of(root: &Path, cancel: &Cancel) -> Outcome<Option<MediaSpread>> {
     let path = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     if !files::is_file(&path) {
         return Ok(None);
     }
     let connection = open_readonly(&path)?;
     let failed = |error: rusqlite::Error| failure(&path, &error);
-    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('media_metadata', 'media_filters')";
-    if connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(failed)? != 2 {
+    if !has_media_tables(&connection).map_err(failed)? {
         return Ok(None);
     }
     let mut tally = SpreadTally::default();
     tally.spread.filters = filters(&connection).map_err(failed)?;
-    rows(&connection, cancel, &mut tally).map_err(|error| match error {
-        VisitError::Sql(error) => failed(error),
-        VisitError::Cancelled => Failure::cancelled(),
-    })?;
+    rows(&connection, cancel, &mut tally).map_err(|error| error.into_failure(&path))?;
     Ok(Some(tally.finish()))
 }
 
@@ -185,17 +176,6 @@ fn filters(connection: &Connection) -> rusqlite::Result<Vec<FilterFacts>> {
         Ok(FilterFacts { strategy: row.get(0)?, patterns: row.get(1)?, created_at: row.get(2)? })
     })?;
     rows.collect()
-}
-
-enum VisitError {
-    Sql(rusqlite::Error),
-    Cancelled,
-}
-
-impl From<rusqlite::Error> for VisitError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sql(error)
-    }
 }
 
 fn rows(connection: &Connection, cancel: &Cancel, tally: &mut SpreadTally) -> Result<(), VisitError> {

@@ -16,6 +16,8 @@ pub mod splits;
 pub mod suggest;
 mod validate;
 
+use gristmill_core::{Problem, ProblemKind, Subject};
+
 pub use command::CommandLine;
 pub use compare::differences;
 pub use gristmill_core::did_you_mean::nearest;
@@ -26,3 +28,13 @@ pub use validate::{
     already_prepared, cut_names, key_refusals, many_shards, media_without_database, prefix_hint, same_keys,
     scattered_problem, unreadable_splits, unusable_samples, validate,
 };
+
+/// Returns the refusal for an open question.
+pub(crate) fn missing_answer(what: &str, hint: impl Into<String>) -> Problem {
+    Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
+}
+
+/// Returns the refusal for a wrong answer.
+pub(crate) fn wrong_answer(flag: &str, why: impl Into<String>) -> Problem {
+    Problem::refusal(ProblemKind::BadName, Subject::field(flag), why)
+}

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Resolves the links of the existing part of a path. A `..` in the rest is resolved lexically.
 pub(crate) fn resolve_links(path: &Path) -> PathBuf {
-    let whole = files::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let whole = files::absolute_or_same(path);
     if is_remote(&whole) {
         return whole;
     }

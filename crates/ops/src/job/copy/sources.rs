@@ -220,7 +220,7 @@ fn refuse_overlap(source: &Path, target: &Path, is_overlap: fn(&Path, &Path) -> 
 
 /// Returns a path with links resolved; its last components need not exist. Different profiles may lead to the same bucket.
 fn resolve(path: &Path) -> PathBuf {
-    let absolute = files::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let absolute = files::absolute_or_same(path);
     if is_remote(path) {
         return files::unique_path(&absolute);
     }

@@ -45,7 +45,7 @@ pub fn preview(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -
         Target::Files(files) => of_files(root, &plan.media, &files, cancel),
         Target::Shards(_) => of_shards(plan, options, cancel)?,
     };
-    let rows_before = facts_of(root)?.map_or(0, |spread| spread.rows);
+    let rows_before = facts_of(root, cancel)?.map_or(0, |spread| spread.rows);
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let old = files::metadata(&database).map_or(EMPTY_BYTES, |facts| facts.len());
     let files = vec![OutputFile {

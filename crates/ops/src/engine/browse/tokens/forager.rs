@@ -4,6 +4,7 @@ use super::companion_info::CompanionInfo;
 use super::file::{location, LossMask, Table, TokenFile, ROW_BYTES};
 use super::{Listing, TokenBrowser, ACTIVITY};
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_data::formats::forager::has_text;
 use gristmill_data::preview::tokens::TokenCode;
 use gristmill_storage::files;
 use gristmill_storage::read::{open_read, read_whole};
@@ -87,10 +88,6 @@ fn files(root: &Path, named: &CompanionInfo) -> Outcome<Vec<TokenFile>> {
         begin = end;
     }
     Ok(files)
-}
-
-fn has_text(path: &Path) -> bool {
-    matches!(path.extension().and_then(|end| end.to_str()), Some("jsonl" | "JSONL" | "json" | "txt"))
 }
 
 /// Returns the first row from `from` on whose file number is at least `number`.

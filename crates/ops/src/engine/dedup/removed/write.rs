@@ -3,6 +3,7 @@
 use super::{Directory, MAGIC, ROW_BYTES};
 use gristmill_core::{Failure, Outcome};
 use gristmill_data::formats::bsade::Range;
+use gristmill_storage::sort::bytes::push_int;
 use serde::{Deserialize, Serialize};
 
 /// Size at which a block ends, in bytes: after the document that reaches it.
@@ -26,13 +27,13 @@ impl RangeBlocks {
             self.blocks.push((self.bytes.len(), start, 0));
             self.last = (start, 0);
         }
-        push_varint(&mut self.bytes, start - self.last.0);
-        push_varint(&mut self.bytes, line - self.last.1);
-        push_varint(&mut self.bytes, ranges.len() as u64);
+        push_int(&mut self.bytes, start - self.last.0);
+        push_int(&mut self.bytes, line - self.last.1);
+        push_int(&mut self.bytes, ranges.len() as u64);
         let mut end = 0;
         for range in ranges {
-            push_varint(&mut self.bytes, range.start.saturating_sub(end));
-            push_varint(&mut self.bytes, range.end.saturating_sub(range.start));
+            push_int(&mut self.bytes, range.start.saturating_sub(end));
+            push_int(&mut self.bytes, range.end.saturating_sub(range.start));
             end = range.end;
         }
         self.last = (start, line);
@@ -50,15 +51,6 @@ impl RangeBlocks {
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
-}
-
-/// Encodes a variable-length number with 7 bits per byte.
-fn push_varint(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
 }
 
 /// The size of a section.

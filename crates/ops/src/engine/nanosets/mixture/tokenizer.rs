@@ -32,7 +32,7 @@ impl FolderTokenizer {
     /// Returns the number of tokens of the tokenizer, including added ones. The error is the reason why the tokenizer cannot be read on
     /// this machine.
     pub fn vocabulary_size(&self) -> Result<u64, String> {
-        let folder = files::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
+        let folder = files::absolute_or_same(&self.folder);
         let mut first = None;
         for named in possible_names(&folder, &self.name) {
             match Tokenizer::load_unproven(&named) {

@@ -1,51 +1,43 @@
 //! Checks of the plan alone: missing answers, and answers that are invalid for any data.
 
-use super::super::resolve_links;
+use super::super::{missing_answer, resolve_links, wrong_answer};
 use gristmill_core::dedup::{Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT_KEY};
-use gristmill_core::{DedupPlan, Problem, ProblemKind, Subject};
+use gristmill_core::{DedupPlan, Problem};
 use gristmill_storage::remote::is_hub_url;
 use std::path::{Path, PathBuf};
 
 /// Limit of shards, each of which is a folder; a larger number is probably a typing error.
 const MAX_SHARDS: u32 = 1 << 20;
 
-fn missing(what: &str, hint: &str) -> Problem {
-    Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
-}
-
 /// Returns one refusal per missing answer, with a hint that names the flag.
 pub fn open_questions(plan: &DedupPlan) -> Vec<Problem> {
     let mut open = Vec::new();
     if plan.source().is_empty() {
         let hint = "name a folder of .jsonl files, or --from-index DIR";
-        open.push(missing("no input is given", hint));
+        open.push(missing_answer("no input is given", hint));
     }
     if plan.output.is_empty() {
-        open.push(missing("no output is given", "--output DIR"));
+        open.push(missing_answer("no output is given", "--output DIR"));
     }
     if plan.min_length.is_none() {
         let hint = "--minlen N, in bytes: 500 is usual for web text";
-        open.push(missing("no minimum length is given", hint));
+        open.push(missing_answer("no minimum length is given", hint));
     }
     open
-}
-
-fn wrong(flag: &str, why: impl Into<String>) -> Problem {
-    Problem::refusal(ProblemKind::BadName, Subject::field(flag), why)
 }
 
 /// Returns one refusal for each invalid answer. Checks the kind of the named paths, not their content.
 pub fn refusals(plan: &DedupPlan) -> Vec<Problem> {
     let mut found = Vec::new();
     if plan.min_length == Some(0) {
-        found.push(wrong("--minlen", "at least 1 is needed"));
+        found.push(wrong_answer("--minlen", "at least 1 is needed"));
     }
     if plan.min_count < LEAST_COUNT {
         let hint = format!("{LEAST_COUNT} is the least: a passage that occurs once is no repeat");
-        found.push(wrong("--min-count", format!("{} is too small", plan.min_count)).with_hint(hint));
+        found.push(wrong_answer("--min-count", format!("{} is too small", plan.min_count)).with_hint(hint));
     }
     if plan.text_key.is_empty() {
-        found.push(wrong("--text-key", "it is empty"));
+        found.push(wrong_answer("--text-key", "it is empty"));
     }
     found.extend(of_annotations(plan));
     found.extend(of_exports(plan));
@@ -59,18 +51,18 @@ fn of_annotations(plan: &DedupPlan) -> Vec<Problem> {
     if plan.annotate_key != ANNOTATE_KEY {
         if plan.mode != Mode::Annotate {
             let hint = "add --mode annotate, or leave it out";
-            found.push(wrong("--annotate-key", "it counts only where ranges are annotated").with_hint(hint));
+            found.push(wrong_answer("--annotate-key", "it counts only where ranges are annotated").with_hint(hint));
         } else if plan.variant == Variant::B {
             let why = "it belongs to --variant a; variant b has a field of its own";
-            found.push(wrong("--annotate-key", why));
+            found.push(wrong_answer("--annotate-key", why));
         }
     }
     let first = plan.annotate_key.split('.').next().unwrap_or_default();
     if plan.annotate_key.split('.').any(str::is_empty) {
         let why = "between its dots, and around them, there has to be a name";
-        found.push(wrong("--annotate-key", why).with_hint(format!("the default is {ANNOTATE_KEY}")));
+        found.push(wrong_answer("--annotate-key", why).with_hint(format!("the default is {ANNOTATE_KEY}")));
     } else if plan.mode == Mode::Annotate && plan.variant == Variant::A && first == plan.text_key {
-        found.push(wrong("--annotate-key", "it would take the place of the text"));
+        found.push(wrong_answer("--annotate-key", "it would take the place of the text"));
     }
     found
 }
@@ -78,14 +70,14 @@ fn of_annotations(plan: &DedupPlan) -> Vec<Problem> {
 fn of_exports(plan: &DedupPlan) -> Vec<Problem> {
     let mut found = Vec::new();
     if plan.shards == 0 || plan.shards > MAX_SHARDS {
-        found.push(wrong("--shards", format!("a number from 1 to {MAX_SHARDS} is needed")));
+        found.push(wrong_answer("--shards", format!("a number from 1 to {MAX_SHARDS} is needed")));
     }
     if plan.shards != 1 && plan.export_index.is_none() && plan.export_ranges.is_none() {
         let why = "shards are of what --export-index or --export-ranges writes";
-        found.push(wrong("--shards", why));
+        found.push(wrong_answer("--shards", why));
     }
     if plan.table && plan.export_index.is_none() {
-        found.push(wrong("--table", "the suffix table is part of what --export-index DIR writes"));
+        found.push(wrong_answer("--table", "the suffix table is part of what --export-index DIR writes"));
     }
     found
 }
@@ -97,16 +89,16 @@ fn of_index(plan: &DedupPlan) -> Vec<Problem> {
     }
     if !plan.input.is_empty() {
         let why = "an index holds the text and the records: no other folder can be read with it";
-        found.push(wrong("--from-index", why).with_hint("leave out the folder, or the flag"));
+        found.push(wrong_answer("--from-index", why).with_hint("leave out the folder, or the flag"));
     }
     if plan.export_index.is_some() {
-        found.push(wrong("--export-index", "what --from-index names is an index already"));
+        found.push(wrong_answer("--export-index", "what --from-index names is an index already"));
     }
     if plan.shards != 1 {
-        found.push(wrong("--shards", "the shards are those of --from-index"));
+        found.push(wrong_answer("--shards", "the shards are those of --from-index"));
     }
     if plan.text_key != TEXT_KEY {
-        found.push(wrong("--text-key", "an index does not say how the field of the text was called"));
+        found.push(wrong_answer("--text-key", "an index does not say how the field of the text was called"));
     }
     found
 }
@@ -151,7 +143,7 @@ fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
             };
             let why = format!("{} {how} {}", late.name, early.name);
             let hint = if late.is_written { "name another folder, apart from it" } else { "name two folders apart" };
-            found.push(wrong(late.flag, why).with_hint(hint));
+            found.push(wrong_answer(late.flag, why).with_hint(hint));
             break;
         }
     }
