@@ -5,6 +5,7 @@ use gristmill_core::options::Answer;
 use gristmill_core::{DatasetFacts, Failure, Outcome, PreparePlan, RunOptions};
 use gristmill_ops::engine::plan::file as plan_file;
 use gristmill_ops::job;
+use gristmill_ops::job::metadataset::IndexAction;
 use gristmill_ops::job::prepare::PrepareJob;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::job::task::Task;
@@ -185,7 +186,7 @@ impl Jobs {
     /// Starts indexing a JSONL file in the background.
     pub fn start_jsonl(&self, plan: PreparePlan, options: RunOptions) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
-        let job = job::jsonl::start_plan(&plan, options.clone())?;
+        let job = job::jsonl::start_plan(&plan, false, options.clone(), Arc::new(RealFs))?;
         let order = (JobPlan::Lines(Box::new(plan)), options);
         Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
@@ -193,7 +194,7 @@ impl Jobs {
     /// Starts checking a metadataset, and indexing its joins, in the background.
     pub fn start_metadataset(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
         let order = (JobPlan::Metadataset(path.clone()), options.clone());
-        let job = job::metadataset::start(&path, false, options)?;
+        let job = job::metadataset::start(&path, false, IndexAction::Publish, options, Arc::new(RealFs))?;
         Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 

@@ -6,6 +6,7 @@ mod prepared;
 mod shards;
 mod splits;
 
+use crate::job::dedup::Tuning;
 use crate::job::prepare::PrepareJob;
 use gristmill_core::pack::{
     DocumentShuffle, ForagerTarget, MaskedParts, MdsTarget, MegatronTarget, ModalitiesTarget, NanosetsTarget,
@@ -14,10 +15,12 @@ use gristmill_core::pack::{
 use gristmill_core::plan::SplitPlan;
 use gristmill_core::{DedupPlan, PackPlan, PreparePlan, RunOptions, SampleMapping};
 use gristmill_storage::files::exists;
+use gristmill_storage::fs::RealFs;
 use gristmill_storage::memory_store::put;
 use gristmill_storage::walk::Walk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Returns the folder of a golden case.
 fn golden(name: &str) -> PathBuf {
@@ -141,7 +144,7 @@ fn dedup_is_the_same_in_a_store() {
         let name = case.file_name().unwrap().to_str().unwrap();
         compare(&format!("dedup-{name}"), &case.join("input"), |input, output| {
             let plan = DedupPlan { min_length: Some(30), ..DedupPlan::new(text(input), text(output)) };
-            crate::job::dedup::start(plan, options()).unwrap().wait().unwrap();
+            crate::job::dedup::start_on(plan, options(), Tuning::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
         });
     }
 }
@@ -182,7 +185,7 @@ fn jsonl_index_is_the_same_in_a_store() {
         let local = dir.path().join(&name);
         std::fs::write(&local, &bytes).unwrap();
         put(&store, &bytes);
-        let prepare = |path: &Path| crate::job::jsonl::start(path, options()).unwrap().wait();
+        let prepare = |path: &Path| crate::job::jsonl::start_on(path, options(), Arc::new(RealFs)).unwrap().wait();
         let samples =
             [&local, &store].map(|path| prepare(path).map(|report| report.samples).map_err(|failure| failure.why));
         assert_eq!(samples[0], samples[1], "{name}");

@@ -8,15 +8,16 @@ use super::super::task::run_with_progress;
 use crate::prompt::confirm;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, PreparePlan, ProblemKind};
-use gristmill_ops::job::jsonl::{clean_path, preview_plan, start_plan};
+use gristmill_ops::job::jsonl::{clean_path, start_plan};
 use gristmill_ops::operations::{erase, Prepare};
+use gristmill_storage::fs::RealFs;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Indexes the JSONL file of a plan. Flags without effect are noted if the command is a drop-in, and refused otherwise.
 pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
     let plan = without_meaningless_flags(plan, "a JSONL file", context)?;
-    let options = context.run_options();
-    let task = if context.globals.dry_run { preview_plan(&plan, options)? } else { start_plan(&plan, options)? };
+    let task = start_plan(&plan, context.globals.dry_run, context.run_options(), Arc::new(RealFs))?;
     let report = match run_with_progress(task, None, context) {
         Err(stopped) if confirm_skipping_bad_lines(&plan, &stopped.failures, context)? => {
             return prepare(&PreparePlan { skip_bad_lines: true, ..plan }, context);

@@ -35,7 +35,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("browse", 32),
     ("cli", 8_259),
     ("core", 3_539),
-    ("datasets", 874),
+    ("datasets", 885),
     ("dedup", 2_776),
     ("engine", 28_107),
     ("formats", 7_062),

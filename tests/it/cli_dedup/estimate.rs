@@ -3,7 +3,9 @@
 use super::Sandbox;
 use gristmill_core::dedup::Keep;
 use gristmill_core::{Cancel, DedupPlan, RunOptions};
-use gristmill_ops::job::dedup::{estimates, start, DedupEstimate, LengthEstimate, SampleBudget};
+use gristmill_ops::job::dedup::{estimates, start_on, DedupEstimate, LengthEstimate, SampleBudget, Tuning};
+use gristmill_storage::fs::RealFs;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Number of files, each small enough to be read or skipped as a whole.
@@ -77,7 +79,8 @@ fn estimate_from_part_of_the_text_has_bounds() {
         let path = |name: &str| sandbox.path(name).to_string_lossy().into_owned();
         let plan = DedupPlan { keep, ..DedupPlan::new(path("data"), path(&format!("out-{keep:?}"))) };
         let plan = DedupPlan { min_length: Some(200), ..plan };
-        let totals = start(plan.clone(), RunOptions::default()).unwrap().wait().unwrap().totals;
+        let run = start_on(plan.clone(), RunOptions::default(), Tuning::default(), Arc::new(RealFs)).unwrap();
+        let totals = run.wait().unwrap().totals;
         let truth = totals.removed_bytes as f64 / totals.text_bytes as f64;
         assert!(truth > 0.2, "{truth}");
         // An existing output needs no estimate, so the plan names none.

@@ -3,10 +3,12 @@
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
 use crate::engine::check::{CheckCounts, CheckReport, CheckTexts, DatasetInfo};
 use crate::engine::mix::{self, MixFacts};
-use crate::job::metadataset::start_verify;
+use crate::job::metadataset::{start, IndexAction};
 use crate::job::mix::tree;
 use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::{Handles, Outcome, Severity};
+use gristmill_storage::fs::RealFs;
+use std::sync::Arc;
 
 /// Reads a metadataset.
 pub(super) struct Metadataset;
@@ -35,8 +37,9 @@ impl DatasetReader for Metadataset {
 
     fn check(&self, dataset: &Dataset, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport> {
         if request.is_deep {
-            let report =
-                start_verify(&dataset.path, request.compat, request.run.clone())?.wait_with_progress_of(handles)?;
+            let (compat, options) = (request.compat, request.run.clone());
+            let task = start(&dataset.path, compat, IndexAction::Compare, options, Arc::new(RealFs))?;
+            let report = task.wait_with_progress_of(handles)?;
             let samples = report.joins.iter().map(|join| join.rows).sum();
             let joins = count(report.joins.len() as u64, "join");
             let covered = format!("{joins}, {}", count(samples, "joined sample"));

@@ -159,6 +159,12 @@ impl JobStatus {
     }
 }
 
+/// Whether a count is omitted from reports.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+pub(crate) fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// Serializes a time in seconds, rounded to milliseconds, as in reports.
 pub(crate) fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)

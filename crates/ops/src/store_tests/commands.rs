@@ -1,15 +1,17 @@
 //! Runs commands on a folder and on its copy in a store, and compares all files afterwards.
 
 use super::{assert_same, copy, files, golden, options, pack, pack_plan, text};
-use crate::job::metadataset;
+use crate::job::metadataset::{self, IndexAction};
 use crate::operations::{erase, operation, MixNew};
 use gristmill_core::mix::{MixKind, MixMember, MixPlan};
 use gristmill_core::options::Answer;
 use gristmill_core::pack::{MegatronTarget, NanosetsTarget};
 use gristmill_core::{ExitClass, PackPlan};
+use gristmill_storage::fs::RealFs;
 use gristmill_storage::memory_store::put;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Copies an input to the subfolder `data` of a folder and of the store, calls `run` for both, and compares all files.
 fn compare_trees(what: &str, input: &Path, run: impl Fn(&Path)) -> BTreeMap<String, Vec<u8>> {
@@ -216,9 +218,10 @@ fn prepare_conversations(case: &str, count: usize) {
 fn mixtures_and_their_join_indexes_are_the_same_in_a_store() {
     let made = compare_trees("mix", &golden("energon/join_index/input"), |root| {
         for name in ["all", "none", "skip", "two_ways"] {
-            let prepare = || metadataset::start(&root.join(format!("data/{name}.yaml")), false, options());
-            prepare().unwrap().wait().unwrap();
-            assert!(prepare().unwrap().wait().unwrap().nothing_to_do);
+            let (path, action) = (root.join(format!("data/{name}.yaml")), IndexAction::Publish);
+            let prepare = || metadataset::start(&path, false, action, options(), Arc::new(RealFs)).unwrap().wait();
+            prepare().unwrap();
+            assert!(prepare().unwrap().nothing_to_do);
         }
         let mut plan = MixPlan::new(text(&root.join("mix.yaml")), MixKind::Blend);
         let member = |name| MixMember::new(text(&root.join("data").join(name)), 1.0);

@@ -14,6 +14,7 @@ use gristmill_storage::memory_store::put;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The same data set in a folder and in the store.
 struct Sets {
@@ -134,7 +135,7 @@ fn media_metadata_run_keeps_info_json_and_is_the_same_in_a_store() {
     };
     for patterns in ["*.png", "*"] {
         let made = sets.compare(|root| {
-            let report = media::start(plan(root, patterns), options()).unwrap().wait().unwrap();
+            let report = media::start_on(plan(root, patterns), options(), Arc::new(RealFs)).unwrap().wait().unwrap();
             assert!(report.rows_written > 0);
         });
         assert_eq!(made[".nv-meta/.info.json"], info);
@@ -149,7 +150,7 @@ fn media_metadata_of_a_plain_folder_are_the_same_in_a_store() {
         let version = gristmill_core::plan::PLAN_VERSION;
         let plan = PrepareMediaPlan { version, path: text(root), media, prune: false, compat: false };
         for _ in 0..2 {
-            assert!(media::start(plan.clone(), options()).unwrap().wait().unwrap().images > 0);
+            assert!(media::start_on(plan.clone(), options(), Arc::new(RealFs)).unwrap().wait().unwrap().images > 0);
         }
     });
     assert!(made.contains_key(".nv-meta/index.sqlite"));

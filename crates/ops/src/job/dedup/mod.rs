@@ -49,14 +49,14 @@ pub use report::{DedupEstimate, DedupReport, Figures, FileReport, LengthEstimate
 
 use super::task::{Task, TaskContext};
 use gristmill_core::{DedupPlan, Outcome, RunOptions};
-use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::fs::Fs;
 use std::sync::Arc;
 
 /// Starts a plan in the background. Errors in the plan are also reported at the end of the task.
 ///
 /// The same plan with the same output resumes a stopped run, and does nothing after a finished one.
-pub fn start(plan: DedupPlan, options: RunOptions) -> Outcome<Task<DedupReport>> {
-    start_on(plan, options, Tuning::default(), Arc::new(RealFs))
+pub fn start_on(plan: DedupPlan, options: RunOptions, tuning: Tuning, fs: Arc<dyn Fs>) -> Outcome<Task<DedupReport>> {
+    Task::start("dedup", options, fs, move |context| run::run(context, &plan, tuning))
 }
 
 /// Executes a plan on the calling thread.
@@ -73,9 +73,4 @@ pub struct Tuning {
     pub unit_bytes: Option<u64>,
     /// Memory for spill buffers, in bytes.
     pub spill_bytes: Option<u64>,
-}
-
-/// Like [`start`], but writes through `fs`, which lets tests inject failures.
-pub fn start_on(plan: DedupPlan, options: RunOptions, tuning: Tuning, fs: Arc<dyn Fs>) -> Outcome<Task<DedupReport>> {
-    Task::start("dedup", options, fs, move |context| run::run(context, &plan, tuning))
 }

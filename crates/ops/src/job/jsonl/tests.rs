@@ -6,7 +6,7 @@ use gristmill_core::{Cancel, ExitClass, Failure, Handles, ProblemLog, Progress};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_data::formats::energon::tar_idx;
 use gristmill_data::source::jsonl::units;
-use gristmill_storage::fs::Fs;
+use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;
 use gristmill_storage::run_folder::RunFolder;
@@ -20,6 +20,14 @@ fn put(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 
 fn options(threads: usize) -> RunOptions {
     RunOptions { threads, ..RunOptions::default() }
+}
+
+fn start(path: &Path, options: RunOptions) -> Outcome<Task<JsonlReport>> {
+    start_on(path, options, Arc::new(RealFs))
+}
+
+fn preview(path: &Path, options: RunOptions) -> Outcome<JsonlReport> {
+    start_plan(&PreparePlan::new(path.to_string_lossy()), true, options, Arc::new(RealFs))?.wait()
 }
 
 fn run(path: &Path) -> Outcome<JsonlReport> {
@@ -113,11 +121,11 @@ fn index_of_a_read_only_file_is_writable_by_its_owner() {
 fn dry_run_reports_the_same_and_writes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{}\n\n{}\n");
-    let report = start_dry(&path, options(2)).unwrap().wait().unwrap();
+    let report = preview(&path, options(2)).unwrap();
     assert_eq!((report.samples, report.blank_lines, report.files[0].bytes), (2, 1, 24));
     assert_eq!(names(dir.path()), ["a.jsonl"]);
     put(dir.path(), "b.jsonl", b"[]\n");
-    assert!(start_dry(&dir.path().join("b.jsonl"), options(1)).unwrap().wait().is_err());
+    assert!(preview(&dir.path().join("b.jsonl"), options(1)).is_err());
 }
 
 #[test]
@@ -199,7 +207,7 @@ fn each_kind_of_bad_file_has_its_own_message_and_hint() {
 fn lines_that_are_not_utf8_are_indexed_and_named() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{\"a\": \"\xc3\xa9\"}\n{\"b\": \"\xe9\"}\n{\"c\": 1}\n");
-    for report in [start_dry(&path, options(1)).unwrap().wait().unwrap(), run(&path).unwrap()] {
+    for report in [preview(&path, options(1)).unwrap(), run(&path).unwrap()] {
         assert_eq!((report.samples, report.problems.len()), (3, 1), "{:?}", report.problems);
         let problem = &report.problems[0];
         assert_eq!((problem.kind, problem.severity), (ProblemKind::BadJson, Severity::Problem));

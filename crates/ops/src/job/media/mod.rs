@@ -13,7 +13,7 @@ pub use preview::{preview, MediaPreview};
 use super::report::OutputFile;
 use super::task::{Task, TaskContext};
 use gristmill_core::{Outcome, PrepareMediaPlan, Problem, ProblemKind, RunOptions, Severity};
-use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::fs::Fs;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,13 +57,8 @@ pub(crate) fn run_media(context: &TaskContext, plan: &PrepareMediaPlan) -> Outco
     run::run(context, plan)
 }
 
-/// Starts a plan in the background. Errors in its path are also reported at the end of the task.
-pub fn start(plan: PrepareMediaPlan, options: RunOptions) -> Outcome<Task<MediaReport>> {
-    start_on(plan, options, Arc::new(RealFs))
-}
-
-/// Like [`start`], but writes through `fs`, which lets tests inject failures. SQLite writes the rows directly to a private copy; all other
-/// files, including the finished database, are written through `fs`.
+/// Starts a plan in the background. Errors in its path are also reported at the end of the task. SQLite writes the rows directly to a
+/// private copy; all other files, including the finished database, are written through `fs`.
 pub fn start_on(plan: PrepareMediaPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<MediaReport>> {
     Task::start("prepare-media", options, fs, move |context| run::run(context, &plan))
 }

@@ -2,6 +2,7 @@ use super::*;
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{ExitClass, MediaFilter, MediaPlan, PrepareMediaPlan};
 use gristmill_data::formats::energon::layout;
+use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use rusqlite::Connection;
 use std::os::unix::fs::MetadataExt as _;
@@ -32,7 +33,7 @@ fn plan(root: &Path, filter: MediaFilter) -> PrepareMediaPlan {
 }
 
 fn run(plan: PrepareMediaPlan) -> Outcome<MediaReport> {
-    start(plan, RunOptions { threads: 2, ..RunOptions::default() }).unwrap().wait()
+    start_on(plan, RunOptions { threads: 2, ..RunOptions::default() }, Arc::new(RealFs)).unwrap().wait()
 }
 
 fn rows(root: &Path) -> Vec<(String, String)> {
@@ -115,7 +116,7 @@ fn broken_media_files_are_reported_and_other_files_are_described() {
     assert_eq!(report.problems.len(), 2, "{:?}", report.problems);
     assert!(report.problems.iter().all(|problem| problem.severity == Severity::Problem));
     let strict = RunOptions { strict: true, ..RunOptions::default() };
-    assert!(start(plan(root, MediaFilter::Extension), strict).unwrap().wait().is_err());
+    assert!(start_on(plan(root, MediaFilter::Extension), strict, Arc::new(RealFs)).unwrap().wait().is_err());
 }
 
 #[test]
@@ -200,7 +201,7 @@ fn cancelled_media_run_leaves_no_files() {
     for number in 0..500 {
         put(dir.path(), &format!("{number}.png"), b"x");
     }
-    let task = start(plan(dir.path(), MediaFilter::Extension), RunOptions::default()).unwrap();
+    let task = start_on(plan(dir.path(), MediaFilter::Extension), RunOptions::default(), Arc::new(RealFs)).unwrap();
     task.cancel();
     match task.wait() {
         Err(failure) => {

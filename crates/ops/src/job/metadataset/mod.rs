@@ -7,7 +7,7 @@ mod tests;
 use super::report::OutputFile;
 use super::task::Task;
 use gristmill_core::{Outcome, Problem, ProblemKind, RunOptions, Severity};
-use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::fs::Fs;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,52 +51,30 @@ pub struct MetadatasetReport {
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "as_seconds")]
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
     pub elapsed: Duration,
-}
-
-fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
 /// The use of the new indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum IndexAction {
+pub enum IndexAction {
     /// Publish the indexes.
     Publish,
     /// Report which indexes would be written.
     Preview,
-    /// Compare the indexes with the existing ones.
+    /// Compare the indexes with the existing ones; differences are problems.
     Compare,
 }
 
-/// Prepares a metadataset in the background. With `compat`, samples of excluded shards are kept in joins, as in the reference program.
-pub fn start(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<MetadatasetReport>> {
-    start_on(path, compat, options, Arc::new(RealFs))
-}
-
-/// Like [`start`], but writes through `fs`, which lets tests inject failures.
-pub fn start_on(path: &Path, compat: bool, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<MetadatasetReport>> {
-    start_with(path, compat, options, fs, IndexAction::Publish)
-}
-
-/// Prepares a metadataset without writing files.
-pub fn start_dry(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<MetadatasetReport>> {
-    start_with(path, compat, options, Arc::new(RealFs), IndexAction::Preview)
-}
-
-/// Rebuilds every index and compares it with the existing one; differences are problems.
-pub fn start_verify(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<MetadatasetReport>> {
-    start_with(path, compat, options, Arc::new(RealFs), IndexAction::Compare)
-}
-
-fn start_with(
+/// Builds the indexes of a metadataset in the background. With `compat`, samples of excluded shards are kept in joins, as in the
+/// reference program.
+pub fn start(
     path: &Path,
     compat: bool,
+    action: IndexAction,
     options: RunOptions,
     fs: Arc<dyn Fs>,
-    aim: IndexAction,
 ) -> Outcome<Task<MetadatasetReport>> {
     let path = path.to_path_buf();
-    Task::start("metadataset", options, fs, move |context| run::run(&path, compat, aim, context))
+    Task::start("metadataset", options, fs, move |context| run::run(&path, compat, action, context))
 }

@@ -2,6 +2,7 @@ use super::*;
 use crate::engine::mix::fixture::{keys, metadataset, Set};
 use gristmill_core::ExitClass;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
+use gristmill_storage::fs::RealFs;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use tempfile::TempDir;
@@ -19,7 +20,7 @@ fn house() -> (TempDir, PathBuf) {
 }
 
 fn prepare(path: &Path) -> Outcome<MetadatasetReport> {
-    start(path, false, RunOptions::default())?.wait()
+    start(path, false, IndexAction::Publish, RunOptions::default(), Arc::new(RealFs))?.wait()
 }
 
 /// Returns all files below a folder except the data sets, with their relative names and content.
@@ -47,7 +48,8 @@ fn a_join_is_published_and_a_second_run_has_nothing_to_do() {
     let same = std::fs::metadata(dir.path().join(&report.files[0].name)).unwrap();
     assert_eq!(written.modified().unwrap(), same.modified().unwrap());
     assert_eq!(files(dir.path()), after);
-    let checked = start_verify(&path, false, RunOptions::default()).unwrap().wait().unwrap();
+    let checked =
+        start(&path, false, IndexAction::Compare, RunOptions::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
     assert!(checked.problems.is_empty(), "{:?}", checked.problems);
 }
 
@@ -64,7 +66,8 @@ fn changed_splits_of_a_member_rebuild_the_join_index() {
         ..Set::small()
     };
     other.write(&dir.path().join("b"));
-    let found = start_verify(&path, false, RunOptions::default()).unwrap().wait().unwrap();
+    let found =
+        start(&path, false, IndexAction::Compare, RunOptions::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
     assert_eq!(found.problems[0].kind, ProblemKind::IndexMismatch);
     assert!(found.problems[0].message.contains("row 0 differs"), "{:?}", found.problems);
     let second = prepare(&path).unwrap();
@@ -148,7 +151,8 @@ fn join_index_with_few_excludes_is_written_under_every_possible_name() {
 fn a_dry_run_and_a_refused_file_write_nothing() {
     let (dir, path) = house();
     let before = files(dir.path());
-    let report = start_dry(&path, false, RunOptions::default()).unwrap().wait().unwrap();
+    let report =
+        start(&path, false, IndexAction::Preview, RunOptions::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
     assert_eq!((report.files.len(), report.joins[0].rows), (1, 10));
     assert_eq!(files(dir.path()), before);
     metadataset(&path, "  train:\n    blend: [{path: a, wight: 1}, {path: nowhere}]\n");
@@ -211,7 +215,7 @@ fn failure_at_any_step_leaves_the_old_or_the_new_join_indexes() {
     let (dir, path) = prepared();
     let old = files(dir.path());
     let fs = Arc::new(FaultFs::new(Fault::Nothing));
-    start_on(&path, false, RunOptions::default(), fs.clone()).unwrap().wait().unwrap();
+    start(&path, false, IndexAction::Publish, RunOptions::default(), fs.clone()).unwrap().wait().unwrap();
     let (new, ops) = (files(dir.path()), fs.ops());
     assert!(ops > 20 && new.len() == 2 && old.len() == 3, "{ops}");
     let mut failed = 0;
@@ -223,7 +227,7 @@ fn failure_at_any_step_leaves_the_old_or_the_new_join_indexes() {
             let is_final = matches!(fault, Fault::From { .. } | Fault::Kill { .. });
             let (dir, path) = prepared();
             let fs = Arc::new(FaultFs::new(fault));
-            let result = start_on(&path, false, RunOptions::default(), fs).unwrap().wait();
+            let result = start(&path, false, IndexAction::Publish, RunOptions::default(), fs).unwrap().wait();
             let visible: BTreeMap<_, _> =
                 files(dir.path()).into_iter().filter(|(name, _)| !name.contains(".gristmill")).collect();
             match result {
@@ -240,7 +244,7 @@ fn failure_at_any_step_leaves_the_old_or_the_new_join_indexes() {
                 }
             }
             let options = RunOptions { break_lock: is_final, ..RunOptions::default() };
-            start(&path, false, options).unwrap().wait().unwrap();
+            start(&path, false, IndexAction::Publish, options, Arc::new(RealFs)).unwrap().wait().unwrap();
             assert_eq!(files(dir.path()), new, "after {fault:?}");
         }
     }

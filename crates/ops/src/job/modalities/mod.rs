@@ -7,4 +7,4 @@ mod tests;
 
 pub use repair::start_repair;
 pub(crate) use rewrite::{make_parent, run as run_rewrite};
-pub use rewrite::{start, start_on, ExistingOutput, Rewrite, RewritePlan, RewriteReport};
+pub use rewrite::{start, ExistingOutput, Rewrite, RewritePlan, RewriteReport};

@@ -5,28 +5,18 @@ use crate::job::repair::RepairReport;
 use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 use gristmill_core::{Outcome, RunOptions};
-use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
+use gristmill_storage::fs::{BufferedFile, RealFs};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Repairs a packed file in the background. With `is_dry`, only reports the repair. A correct file is left unchanged. Fails if the file has
 /// other damage.
 pub fn start_repair(path: &Path, is_dry: bool, options: RunOptions) -> Outcome<Task<RepairReport>> {
-    start_repair_on(path, is_dry, options, Arc::new(RealFs))
-}
-
-/// Like [`start_repair`], but writes through `fs`, which lets tests inject failures.
-pub(super) fn start_repair_on(
-    path: &Path,
-    is_dry: bool,
-    options: RunOptions,
-    fs: Arc<dyn Fs>,
-) -> Outcome<Task<RepairReport>> {
     let path = path.to_owned();
-    Task::start("repair", options, fs, move |context| run(&path, is_dry, context))
+    Task::start("repair", options, Arc::new(RealFs), move |context| run(&path, is_dry, context))
 }
 
-fn run(path: &Path, is_dry: bool, context: &TaskContext) -> Outcome<RepairReport> {
+pub(super) fn run(path: &Path, is_dry: bool, context: &TaskContext) -> Outcome<RepairReport> {
     context.phase_of(Phase::Scan, "document", "looking at the index");
     let repair = IndexRepair::inspect(path, &context.handles())?;
     let mut report =

@@ -85,12 +85,7 @@ pub struct RewriteReport {
 
 /// Executes a plan in the background. After a failure, the output is unchanged.
 pub fn start(plan: RewritePlan, options: RunOptions) -> Outcome<Task<RewriteReport>> {
-    start_on(plan, options, Arc::new(RealFs))
-}
-
-/// Like [`start`], but writes through `fs`, which lets tests inject failures.
-pub fn start_on(plan: RewritePlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<RewriteReport>> {
-    Task::start("modalities", options, fs, move |context| run(&plan, context))
+    Task::start("modalities", options, Arc::new(RealFs), move |context| run(&plan, context))
 }
 
 /// Executes a plan on the calling thread.

@@ -1,9 +1,9 @@
 //! After any failure while a file is written from others or repaired, the output is either the complete old or the complete new file.
 
-use super::repair::start_repair_on;
 use super::*;
 use crate::engine::modalities::filter::KeepConditions;
-use gristmill_core::{ExitClass, RunOptions};
+use crate::job::task::{Task, TaskContext};
+use gristmill_core::{ExitClass, Outcome, RunOptions};
 use gristmill_data::formats::modalities::packed::{Header, PackedReader};
 use gristmill_pycompat::pickle::write_index;
 use gristmill_pycompat::random::Seed;
@@ -15,6 +15,14 @@ use proptest::prelude::*;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Runs a job that writes through `fs`.
+fn on<R: Send + 'static>(
+    fs: Arc<dyn Fs>,
+    work: impl FnOnce(&TaskContext) -> Outcome<R> + Send + 'static,
+) -> Outcome<R> {
+    Task::start("modalities", RunOptions::default(), fs, work)?.wait()
+}
 
 /// Returns a packed file of two-byte tokens, whose documents end with 0. `early` bytes are subtracted from the offsets of the second half.
 fn packed(documents: &[Vec<u16>], early: u64) -> Vec<u8> {
@@ -96,7 +104,7 @@ fn broken_anywhere(fault: fn(u64) -> Fault, run: &Run, target: &str) {
 fn failed_shuffle_leaves_the_old_or_the_new_output() {
     let shuffle = |root: &Path, fs: Arc<dyn Fs>| {
         let plan = plan(Rewrite::ShufflePacked(root.join("b.pbin"), Seed::from(7)), root.join("out.pbin"));
-        start_on(plan, RunOptions::default(), fs)?.wait().map(drop)
+        on(fs, move |context| run_rewrite(&plan, context)).map(drop)
     };
     broken_anywhere(|at| Fault::Full { at, errno: Errno::NOSPC }, &shuffle, "out.pbin");
     broken_anywhere(|at| Fault::Once { at, errno: Errno::IO }, &shuffle, "out.pbin");
@@ -105,7 +113,8 @@ fn failed_shuffle_leaves_the_old_or_the_new_output() {
 #[test]
 fn failed_repair_leaves_the_old_or_the_new_file() {
     let repair = |root: &Path, fs: Arc<dyn Fs>| {
-        start_repair_on(&root.join("a.pbin"), false, RunOptions::default(), fs)?.wait().map(drop)
+        let path = root.join("a.pbin");
+        on(fs, move |context| repair::run(&path, false, context)).map(drop)
     };
     broken_anywhere(|at| Fault::Once { at, errno: Errno::IO }, &repair, "a.pbin");
 }
@@ -136,7 +145,10 @@ proptest! {
         let cut = cut.min(documents.len());
         put(&at("a.pbin"), &packed(&documents[..cut], 0));
         put(&at("b.pbin"), &packed(&documents[cut..], 0));
-        let run = |what, output: &str| start(plan(what, at(output)), RunOptions::default()).unwrap().wait().unwrap();
+        let run = |what, output: &str| {
+            let plan = plan(what, at(output));
+            on(Arc::new(RealFs), move |context| run_rewrite(&plan, context)).unwrap()
+        };
         run(Rewrite::Merge(vec![at("a.pbin"), at("b.pbin")]), "m.pbin");
         let whole: Vec<Vec<u32>> =
             documents.iter().map(|document| document.iter().map(|t| u32::from(*t)).chain([0]).collect()).collect();

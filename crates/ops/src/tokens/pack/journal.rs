@@ -62,7 +62,7 @@ pub(super) struct TargetTotals {
     pub(super) documents: u64,
     pub(super) tokens: u64,
     /// Number of written tokens; counted only if the plan limits the tokens.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::job::is_zero")]
     pub(super) written: u64,
     /// Documents that are truncated.
     #[serde(default)]
@@ -72,10 +72,6 @@ pub(super) struct TargetTotals {
     pub(super) padded: LengthChange,
     /// Reason, whether it is by design, and number of documents.
     pub(super) skipped: Vec<(String, bool, u64)>,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl TargetTotals {

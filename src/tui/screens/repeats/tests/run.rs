@@ -7,8 +7,10 @@ use crate::tui::screen::{Effect, Input, Screen};
 use crate::tui::testing;
 use gristmill_core::dedup::Mode;
 use gristmill_core::{DedupPlan, RunOptions};
-use gristmill_ops::job::dedup::start;
+use gristmill_ops::job::dedup::{start_on, Tuning};
+use gristmill_storage::fs::RealFs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Runs dedup on the two files.
 fn run(folder: &Path, change: impl FnOnce(&mut DedupPlan)) -> PathBuf {
@@ -16,7 +18,7 @@ fn run(folder: &Path, change: impl FnOnce(&mut DedupPlan)) -> PathBuf {
     write_files(&folder.join("data"));
     let mut plan = DedupPlan { min_length: Some(40), ..DedupPlan::new(path("data"), path("out")) };
     change(&mut plan);
-    start(plan, RunOptions::default()).unwrap().wait().unwrap();
+    start_on(plan, RunOptions::default(), Tuning::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
     folder.join("out")
 }
 
