@@ -94,7 +94,7 @@ pub struct FileCount {
 }
 
 /// Result of a count.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct CountReport {
     /// Counts of each file, in the order in which `pack` reads them.
     pub files: Vec<FileCount>,
@@ -141,12 +141,8 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
     listing.problems.iter().try_for_each(|problem| context.problems.report(problem.clone()))?;
     let mut report = CountReport {
         files: listing.files.iter().map(empty_count).collect(),
-        total: TextCount::default(),
-        longest_file: None,
         output: plan.output.clone(),
-        problems: Vec::new(),
-        counts: Vec::new(),
-        elapsed: Duration::ZERO,
+        ..CountReport::default()
     };
     if is_written {
         let (files, threads) = (listing.files.iter().collect::<Vec<_>>(), context.options.threads);
@@ -166,9 +162,7 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
             write_file(&*context.fs, output, &[&json[..], b"\n"].concat(), FILE_MODE)?;
         }
     }
-    report.problems = context.problems.to_vec();
-    report.counts = context.problems.counts();
-    report.elapsed = context.elapsed();
+    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
     Ok(report)
 }
 

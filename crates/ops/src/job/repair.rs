@@ -17,7 +17,7 @@ use std::time::Duration;
 const WRITE_BYTES: usize = 1 << 20;
 
 /// Result of a repair.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct RepairReport {
     /// Number of documents or sequences in the file.
     pub documents: u64,
@@ -46,23 +46,13 @@ pub struct RepairReport {
 impl RepairReport {
     /// Creates the report of a repair that has not written a file yet.
     pub(crate) fn new(what: (&'static str, &'static str), documents: u64, repaired: u64, first: u64) -> Self {
-        Self {
-            documents,
-            what,
-            repaired,
-            first,
-            backup: None,
-            files: Vec::new(),
-            problems: Vec::new(),
-            counts: Vec::new(),
-            elapsed: Duration::ZERO,
-        }
+        Self { documents, what, repaired, first, ..Self::default() }
     }
 
     /// Adds the findings and the duration.
     pub(crate) fn ended(self, context: &TaskContext) -> Self {
-        let (problems, counts) = (context.problems.to_vec(), context.problems.counts());
-        Self { problems, counts, elapsed: context.elapsed(), ..self }
+        let (problems, counts, elapsed) = context.findings_at_end();
+        Self { problems, counts, elapsed, ..self }
     }
 
     /// Replaces a file by the output of `write`, and keeps the original under another name. `message` describes the repair.

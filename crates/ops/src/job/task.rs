@@ -91,6 +91,10 @@ impl TaskContext {
     pub fn elapsed(&self) -> Duration {
         self.board.elapsed()
     }
+    /// Returns the first problems and notes of each severity, the counts of all, and the time since the start, for a report.
+    pub(crate) fn findings_at_end(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>, Duration) {
+        (self.problems.to_vec(), self.problems.counts(), self.elapsed())
+    }
     fn status(&self) -> JobStatus {
         JobStatus { outputs: self.outputs.read(), ..self.board.read(&self.progress, &self.problems) }
     }

@@ -196,9 +196,7 @@ impl ShardReport {
 
     /// Copies the problems and notes of the run.
     pub(super) fn take_findings(&mut self, context: &TaskContext) {
-        self.problems = context.problems.to_vec();
-        self.counts = context.problems.counts();
-        self.elapsed = context.elapsed();
+        (self.problems, self.counts, self.elapsed) = context.findings_at_end();
     }
 
     fn left_out_lines(&self) -> Vec<ReportLine> {

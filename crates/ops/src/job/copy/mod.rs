@@ -120,9 +120,7 @@ pub(crate) fn run_copy(plan: &CopyPlan, is_written: bool, context: &TaskContext)
     } else {
         report.plan(items);
     }
-    report.problems = context.problems.to_vec();
-    report.counts = context.problems.counts();
-    report.elapsed = context.elapsed();
+    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
     Ok(report)
 }
 

@@ -79,14 +79,8 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
         format: "forager",
         index: target.clone(),
         files: files.len() as u64,
-        samples: 0,
         bytes: files.iter().map(|file| file.bytes).sum(),
-        skipped_lines: 0,
-        left_alone: false,
-        written: Vec::new(),
-        problems: Vec::new(),
-        counts: Vec::new(),
-        elapsed: std::time::Duration::ZERO,
+        ..IndexReport::default()
     };
     let rows;
     (report.samples, rows) = match plan.is_dry {
@@ -102,9 +96,7 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
     };
     let file = |name: &str, bytes| OutputFile { name: name.into(), bytes, replaces: false };
     report.written = vec![file(FILE_LOCATION, location.len() as u64), file(SAMPLE_LOCATIONS, rows)];
-    report.problems = context.problems.to_vec();
-    report.counts = context.problems.counts();
-    report.elapsed = context.elapsed();
+    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
     Ok(report)
 }
 

@@ -92,19 +92,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     if is_same {
         return Err(Failure::usage(ACTIVITY, "the file and its index have the same path").on(Subject::path(&target)));
     }
-    let mut report = IndexReport {
-        format: "modalities",
-        index: target.clone(),
-        files: 1,
-        samples: 0,
-        bytes: 0,
-        skipped_lines: 0,
-        left_alone: false,
-        written: Vec::new(),
-        problems: Vec::new(),
-        counts: Vec::new(),
-        elapsed: std::time::Duration::ZERO,
-    };
+    let mut report = IndexReport { format: "modalities", index: target.clone(), files: 1, ..IndexReport::default() };
     match plan.existing {
         ExistingFile::Error if is_there => {
             return Err(Failure::data(ACTIVITY, "the file exists already")
@@ -204,8 +192,6 @@ fn make_folders(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
 }
 
 fn ended(mut report: IndexReport, context: &TaskContext) -> IndexReport {
-    report.problems = context.problems.to_vec();
-    report.counts = context.problems.counts();
-    report.elapsed = context.elapsed();
+    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
     report
 }

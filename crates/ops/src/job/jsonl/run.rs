@@ -87,20 +87,13 @@ pub(super) fn report(file: &ReadFile, target: &Path, samples: u64) -> JsonlRepor
     JsonlReport {
         samples,
         bytes: file.len(),
-        blank_lines: 0,
-        lines_left_out: 0,
-        nothing_to_do: false,
         files: vec![OutputFile { name, bytes: (samples + 1) * 8, replaces }],
-        problems: Vec::new(),
-        counts: Vec::new(),
-        elapsed: std::time::Duration::ZERO,
+        ..JsonlReport::default()
     }
 }
 
 pub(super) fn ended(mut report: JsonlReport, context: &TaskContext) -> JsonlReport {
-    report.problems = context.problems.to_vec();
-    report.counts = context.problems.counts();
-    report.elapsed = context.elapsed();
+    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
     report
 }
 

@@ -33,7 +33,7 @@ pub struct JoinReport {
 }
 
 /// Result of a run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct MetadatasetReport {
     /// Number of splits of the file.
     pub splits: u64,

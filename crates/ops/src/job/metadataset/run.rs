@@ -24,16 +24,7 @@ pub(super) fn run(path: &Path, compat: bool, aim: IndexAction, context: &TaskCon
     context.phase_of(Phase::Open, "member", "opening the members");
     let found = joins(path, context.handles())?;
     report_problems(path, &found, context)?;
-    let mut report = MetadatasetReport {
-        splits: found.splits,
-        joins: Vec::new(),
-        nothing_to_do: true,
-        files: Vec::new(),
-        removed: Vec::new(),
-        problems: Vec::new(),
-        counts: Vec::new(),
-        elapsed: std::time::Duration::ZERO,
-    };
+    let mut report = MetadatasetReport { splits: found.splits, nothing_to_do: true, ..MetadatasetReport::default() };
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
     let samples = found.plans.iter().map(steps).sum();
     let forecast = Forecast::new(cost::rows(samples), cost::publishing(found.plans.len() as u64));
@@ -64,9 +55,7 @@ pub(super) fn run(path: &Path, compat: bool, aim: IndexAction, context: &TaskCon
             IndexAction::Compare => work.compare(&plans)?,
         }
     }
-    report.problems = context.problems.to_vec();
-    report.counts = context.problems.counts();
-    report.elapsed = context.elapsed();
+    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
     Ok(report)
 }
 

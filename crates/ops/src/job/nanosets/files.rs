@@ -12,7 +12,6 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::nanosets::names::merged_total;
 use gristmill_storage::files;
 use std::path::Path;
-use std::time::Duration;
 
 /// Refuses an output folder that is the input folder, because readers could not distinguish new files from old ones.
 fn refuse_same_folder(what: &str, input: &Path, output: &Path) -> Outcome<()> {
@@ -58,17 +57,12 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
     let mut report = FilesReport {
         output: output.clone(),
         inputs: found.files.len() as u64,
-        files: Vec::new(),
         tokens: if plan.max_tokens > 0 { all.min(plan.max_tokens) } else { all },
         units: found.units.iter().sum(),
         unit: if plan.chunk.is_some() { "chunk" } else { "document" },
         verbs: ("Merged", "merge"),
-        left_tokens: 0,
         token_bytes: size,
-        nothing_to_do: false,
-        problems: Vec::new(),
-        counts: Vec::new(),
-        elapsed: Duration::ZERO,
+        ..FilesReport::default()
     };
     if is_written {
         check_space(ACTIVITY, output, report.tokens * size)?;
@@ -98,7 +92,8 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
     } else {
         before.report_kept(context)?;
     }
-    Ok(end(report, context))
+    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
+    Ok(report)
 }
 
 /// Shuffles the windows of each token file of a folder. Without `is_written`, determines the result. Refuses to overwrite files with the
@@ -129,10 +124,7 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
         verbs: ("Shuffled", "shuffle"),
         left_tokens: found.iter().map(|file| file.tokens - windows(file) * plan.window).sum(),
         token_bytes: found.first().and_then(|file| file.metadata.as_ref()).map_or(2, |m| m.token_size.bytes()),
-        nothing_to_do: false,
-        problems: Vec::new(),
-        counts: Vec::new(),
-        elapsed: Duration::ZERO,
+        ..FilesReport::default()
     };
     if is_written {
         check_space(ACTIVITY, output, report.files.iter().map(|file| file.bytes).sum())?;
@@ -155,16 +147,10 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
     } else {
         before.report_kept(context)?;
     }
-    Ok(end(report, context))
+    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
+    Ok(report)
 }
 
 fn outputs(files: impl Iterator<Item = (String, u64)>, old: &[String]) -> Vec<OutputFile> {
     files.map(|(name, bytes)| OutputFile { replaces: old.contains(&name), name, bytes }).collect()
-}
-
-fn end(mut report: FilesReport, context: &TaskContext) -> FilesReport {
-    report.problems = context.problems.to_vec();
-    report.counts = context.problems.counts();
-    report.elapsed = context.elapsed();
-    report
 }

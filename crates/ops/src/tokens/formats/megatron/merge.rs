@@ -242,17 +242,12 @@ pub(crate) fn run_pair_merge(plan: &PairMergePlan, is_written: bool, context: &T
     let mut report = FilesReport {
         output: output.clone(),
         inputs: sources.pairs.len() as u64,
-        files: Vec::new(),
         tokens: size / sources.pair_type.bytes.max(1),
         units: documents,
         unit: "document",
         verbs: ("Merged", "merge"),
-        left_tokens: 0,
         token_bytes: sources.pair_type.bytes,
-        nothing_to_do: false,
-        problems: Vec::new(),
-        counts: Vec::new(),
-        elapsed: context.elapsed(),
+        ..FilesReport::default()
     };
     if is_written {
         let sizes = write(&sources, (&output, &bin, &idx), is_kept, context)?;
@@ -264,9 +259,7 @@ pub(crate) fn run_pair_merge(plan: &PairMergePlan, is_written: bool, context: &T
     if documents == 0 {
         context.problems.report(no_tokens(Subject::path(&bin), documents))?;
     }
-    report.problems = context.problems.to_vec();
-    report.counts = context.problems.counts();
-    report.elapsed = context.elapsed();
+    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
     Ok(report)
 }
 
