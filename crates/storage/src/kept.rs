@@ -38,6 +38,8 @@ struct CachedObjectFile {
     info: OnceLock<FileInfo>,
     /// Start and end of the cached ranges.
     ranges: Mutex<BTreeMap<u64, u64>>,
+    /// Number of bytes whose transfer takes as long as a request, from the last reader that was asked; 0 if none was.
+    worth_a_jump: AtomicU64,
     /// Whether caching of further reads has stopped.
     is_closed: AtomicBool,
     /// A reader that has read at most the beginning of the object; the next open reuses it.
@@ -80,8 +82,9 @@ impl ReadCache {
             }
             let (info, ranges) = (OnceLock::new(), Mutex::default());
             let (file, is_closed) = (Arc::clone(&file), AtomicBool::new(false));
-            let spare = SpareReader::default();
-            let object = Arc::new(CachedObjectFile { file, base, bytes, info, ranges, is_closed, spare });
+            let (spare, worth_a_jump) = (SpareReader::default(), AtomicU64::new(0));
+            let object = CachedObjectFile { file, base, bytes, info, ranges, worth_a_jump, is_closed, spare };
+            let object = Arc::new(object);
             all.insert(path.to_owned(), Arc::clone(&object));
             kept.push((path.to_owned(), object));
             base += bytes;
@@ -300,7 +303,14 @@ impl RangeRead for CachedRead {
     }
 
     fn bytes_worth_a_jump(&self) -> u64 {
-        self.remote().map_or(0, RangeRead::bytes_worth_a_jump)
+        let known = self.object.worth_a_jump.load(Ordering::Relaxed);
+        if known > 0 && self.remote.get().is_none() {
+            // The object is not opened for this number alone: all bytes that are read may be cached.
+            return known;
+        }
+        let bytes = self.remote().map_or(0, RangeRead::bytes_worth_a_jump);
+        self.object.worth_a_jump.store(bytes, Ordering::Relaxed);
+        bytes
     }
 }
 
@@ -350,6 +360,10 @@ mod tests {
             buffer.fill(0);
             Ok(())
         }
+
+        fn bytes_worth_a_jump(&self) -> u64 {
+            7
+        }
     }
 
     #[test]
@@ -368,9 +382,11 @@ mod tests {
         };
         let read = |file: &dyn RangeRead, bytes: usize| file.read_exact_at(&mut vec![0; bytes], 0).unwrap();
         read(&*open(), 8);
-        read(&*open(), 8_000);
-        assert_eq!(opened.load(Ordering::Relaxed), 1);
-        open();
+        let file = open();
+        read(&*file, 8_000);
+        assert_eq!((opened.load(Ordering::Relaxed), file.bytes_worth_a_jump()), (1, 7));
+        drop(file);
+        assert_eq!(open().bytes_worth_a_jump(), 7);
         assert_eq!(opened.load(Ordering::Relaxed), 1, "its beginning is kept");
         read(&*open(), 9_000);
         assert_eq!(opened.load(Ordering::Relaxed), 2, "that one was read, and is over");
