@@ -8,7 +8,7 @@ use super::location::{Location, RemoteUrl};
 use super::run_folder::is_next_to_output;
 use super::space::is_on_pseudo_file_system;
 use gristmill_core::Failure;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
@@ -362,22 +362,28 @@ fn objects(walk: &Walk, url: &RemoteUrl<'_>, invalid: &mut Vec<InvalidKey>) -> O
         Ok(found) => found,
         Err(error) => return failed(error),
     };
-    // Paths are in the order of their names, level by level, so a folder comes before its content. Each path is stored once, because there
-    // may be millions.
-    let mut entries = BTreeMap::from([(root.to_owned(), FileInfo::of_prefix())]);
+    // Each path is stored once, in the memory of the listing, because there may be millions.
     let is_usual = root.as_os_str() == url.to_path().as_os_str();
-    for entry in found {
-        let (Ok(info), Ok(below)) = (entry.metadata(), entry.path().strip_prefix(root)) else { continue };
+    let found = found.into_iter().filter_map(|entry| {
+        let (info, below) = (entry.metadata().ok()?, entry.path().strip_prefix(root).ok()?);
         let path = if is_usual { None } else { Some(root.join(below)) };
-        let path = path.unwrap_or_else(|| entry.into_path());
-        for folder in path.ancestors().skip(1).take_while(|folder| *folder != root) {
-            if entries.contains_key(folder) {
+        Some((path.unwrap_or_else(|| entry.into_path()), info))
+    });
+    let mut entries: Vec<(PathBuf, FileInfo)> = found.collect();
+    let mut folders = BTreeSet::from([root.to_owned()]);
+    for (path, _) in &entries {
+        for folder in path.ancestors().skip(1) {
+            if folders.contains(folder) {
                 break;
             }
-            entries.insert(folder.to_owned(), FileInfo::of_prefix());
+            folders.insert(folder.to_owned());
         }
-        entries.insert(path, info);
     }
+    entries.extend(folders.into_iter().map(|folder| (folder, FileInfo::of_prefix())));
+    // Paths are in the order of their names, level by level, so a folder comes before its content. Of an object and a folder of one name,
+    // the object remains, which precedes the folder.
+    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    entries.dedup_by(|(later, _), (first, _)| later == first);
     let root_depth = root.components().count();
     let with_depth = entries.into_iter().map(move |(path, info)| (path.components().count() - root_depth, path, info));
     let seen = with_depth.filter(move |(depth, ..)| *depth <= max_depth);
