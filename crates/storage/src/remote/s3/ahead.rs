@@ -1,6 +1,7 @@
 //! Uploads files while they grow.
 
 use super::client::Action;
+use super::object::head;
 use super::upload::{PendingParts, SentPart, UploadAhead};
 use super::write::{part_bytes, part_call, parts_at_once, read_part, MAX_PARTS, MAX_PUT_BYTES};
 use super::{PendingPart, S3Store};
@@ -51,8 +52,9 @@ impl S3Store {
         let mut ahead = match before {
             Some(ahead) => ahead,
             None => {
-                let upload = self.begin_upload(key)?;
-                UploadAhead { upload, part_bytes, sent: Vec::new(), pending: PendingParts::new() }
+                let (upload, sent, pending) = (self.begin_upload(key)?, Vec::new(), PendingParts::new());
+                let before = (self.begin_call(head(key)), self.begin_call(Self::uploads_call(key, None)));
+                UploadAhead { upload, part_bytes, sent, pending, before: Some(before) }
             }
         };
         let result = self.send_ahead(key, file, &mut ahead, (end, bytes));

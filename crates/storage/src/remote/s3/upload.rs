@@ -3,7 +3,7 @@
 use super::super::network::Answer;
 use super::super::version::plain_etag;
 use super::crc64nvme::{checksum_of, WholeChecksum, CHECKSUM};
-use super::{answers, PendingPart};
+use super::{answers, PendingAnswer, PendingPart};
 use gristmill_core::text::hex;
 use md5::{Digest as _, Md5};
 use std::collections::VecDeque;
@@ -22,6 +22,8 @@ pub(super) struct UploadAhead {
     pub(super) sent: Vec<SentPart>,
     /// The parts after them, which are in transfer.
     pub(super) pending: PendingParts,
+    /// The pending answers with the version at the address, and with other uploads; they are read when the object is put.
+    pub(super) before: Option<(PendingAnswer, PendingAnswer)>,
 }
 
 /// Parts in transfer, in order, without their tags.

@@ -214,14 +214,18 @@ impl S3Store {
         let parts = self.list_parts(key, &begun.upload)?.into_iter().zip(1..);
         let whole = parts.take_while(|(part, number)| part.number == *number && part.bytes == begun.part_bytes);
         let sent = whole.map(|(part, _)| SentPart::of_tag(part.tag)).collect();
-        Some(UploadAhead { upload: begun.upload, part_bytes: begun.part_bytes, sent, pending: PendingParts::new() })
+        let (upload, part_bytes, pending) = (begun.upload, begun.part_bytes, PendingParts::new());
+        Some(UploadAhead { upload, part_bytes, sent, pending, before: None })
     }
 
     /// Puts an object in parts; returns whether the condition held.
     pub(super) fn make_of_parts(&self, parts: &Parts<'_>, condition: Condition) -> io::Result<bool> {
+        let (version, mut others) = parts.ahead.borrow_mut().as_mut().and_then(|ahead| ahead.before.take()).unzip();
         let mut before = match condition {
             // Parts are sent while the current version is requested.
-            Condition::Always => VersionBefore::Pending(Some(self.begin_call(head(parts.key)))),
+            Condition::Always => {
+                VersionBefore::Pending(Some(version.unwrap_or_else(|| self.begin_call(head(parts.key)))))
+            }
             _ => {
                 let (holds, version) = self.check(parts.key, condition)?;
                 if !holds {
@@ -235,7 +239,7 @@ impl S3Store {
             record.read().into_iter().for_each(|begun| self.abort_recorded_upload(parts.key, &begun));
         }
         for _ in 0..MAX_UPLOADS {
-            if let Some(done) = self.upload(parts, &mut before, condition)? {
+            if let Some(done) = self.upload(parts, (&mut before, others.take()), condition)? {
                 return Ok(done);
             }
         }
@@ -244,8 +248,14 @@ impl S3Store {
         Err(failure.with_hint("run the same command again").into_io())
     }
 
-    /// Uploads parts; returns whether the condition held, or `None` if the upload has vanished. `before` is the version that the object replaces.
-    fn upload(&self, parts: &Parts<'_>, before: &mut VersionBefore, condition: Condition) -> io::Result<Option<bool>> {
+    /// Uploads parts; returns whether the condition held, or `None` if the upload has vanished. `before` is the version that the object
+    /// replaces, and `others` the answer with other uploads, if it was requested before.
+    fn upload(
+        &self,
+        parts: &Parts<'_>,
+        (before, others): (&mut VersionBefore, Option<PendingAnswer>),
+        condition: Condition,
+    ) -> io::Result<Option<bool>> {
         let key = parts.key;
         let at = now();
         let record = |upload: &str| {
@@ -265,7 +275,7 @@ impl S3Store {
             }
         };
         record(&upload);
-        let others = parts.is_locked.then(|| self.begin_call(Self::uploads_call(key, None)));
+        let others = parts.is_locked.then(|| others.unwrap_or_else(|| self.begin_call(Self::uploads_call(key, None))));
         // The answer has already arrived; for an upload that was started before, it is awaited at the end.
         let seen = if is_begun { Ok(()) } else { self.version_before(key, before).map(drop) };
         let sent = seen.and_then(|()| self.send_parts(parts, &upload, (sent.as_slice(), pending)));
