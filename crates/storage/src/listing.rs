@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 const MIN_LISTED: usize = 32;
 const MAX_OTHERS: usize = 10;
 
+/// Number of folders that are listed at once. Stores cache few listings.
+const FOLDERS_AT_ONCE: usize = 4;
+
 /// The entries below a folder. A folder of a store is listed once, instead of one request per query; on this machine, each query accesses
 /// the file system.
 #[derive(Debug)]
@@ -76,6 +79,11 @@ pub fn infos_below(folder: &Path, paths: &[PathBuf]) -> io::Result<Vec<Option<Fi
     }
     let ask = |path: &PathBuf| if_any(path).map_err(|error| Failure::io("looking for files", path, &error));
     map_at_once(paths, ask).map_err(Failure::into_io)
+}
+
+/// Returns the information of each path from answers of a moment ago, without requests; `None` if some are unknown.
+pub(super) fn known_infos(paths: &[PathBuf]) -> Option<Vec<Option<FileInfo>>> {
+    paths.iter().map(|path| RemoteUrl::parse(path).and_then(|url| store_of(&url).ok()?.known_info(&url))).collect()
 }
 
 /// Returns the stamp of each file below a folder. Files of a store are queried several at once, or listed.
@@ -150,24 +158,27 @@ pub fn find_changed<'a>(
         let folder = if is_remote(path) { path.parent().unwrap_or(path) } else { Path::new("") };
         folders.entry(folder).or_default().push((number, path, stamp));
     }
-    let mut first: Option<(usize, ChangedFile<'a>)> = None;
-    for (folder, files) in folders {
+    let folders: Vec<_> = folders.into_iter().collect();
+    let first_in = |(folder, files): &(&Path, Vec<(usize, &'a Path, FileStamp)>)| {
         cancel.check()?;
         fetch_listing(folder);
         let paths: Vec<PathBuf> = files.iter().map(|(_, path, _)| path.to_path_buf()).collect();
-        for ((number, path, stamp), now) in files.into_iter().zip(stamps_below(folder, &paths)) {
+        for ((number, path, stamp), now) in files.iter().zip(stamps_below(folder, &paths)) {
             let is_missing = match now {
-                Ok(now) if now == stamp => continue,
+                Ok(now) if now == *stamp => continue,
                 Ok(_) => false,
                 Err(failure) if failure.is_missing() => true,
                 Err(failure) => return Err(failure),
             };
-            if first.is_none_or(|(before, _)| number < before) {
-                first = Some((number, ChangedFile { path, is_missing }));
-            }
+            return Ok(Some((*number, ChangedFile { path, is_missing })));
         }
+        Ok(None)
+    };
+    let mut firsts = Vec::new();
+    for folders in folders.chunks(FOLDERS_AT_ONCE) {
+        firsts.extend(map_at_once(folders, first_in)?);
     }
-    Ok(first.map(|(_, file)| file))
+    Ok(firsts.into_iter().flatten().min_by_key(|(number, _)| *number).map(|(_, file)| file))
 }
 
 /// Returns the information of each path from a listing; `None` if a listing is not worthwhile or not permitted.

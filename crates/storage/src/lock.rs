@@ -9,7 +9,7 @@ use super::notices;
 use super::publish::{remove_or_release, RELEASED};
 use super::run_folder::RunFolder;
 use super::store::{store_of, Condition, Content};
-use super::waiting::do_during;
+use super::waiting::{do_during, for_each_at_once};
 use gristmill_core::problem::Subject;
 use gristmill_core::text::duration;
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Problem, ProblemKind};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -232,6 +232,17 @@ impl DatasetLock {
         Err(lock_failure(&path, holder.as_ref(), None))
     }
 
+    /// Releases several locks at once, as each release waits for a store.
+    pub fn release(locks: impl IntoIterator<Item = Self>) {
+        let locks: Vec<Mutex<Option<Self>>> = locks.into_iter().map(|lock| Mutex::new(Some(lock))).collect();
+        let release = |lock: &Mutex<Option<Self>>| {
+            drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+            Ok(())
+        };
+        // Releasing has no result.
+        let _ = for_each_at_once(&locks, release, || ());
+    }
+
     /// Fails if another process has broken the lock. `what`: the name of the step in the error.
     pub fn check(&self, what: &str) -> Outcome<()> {
         let paths = std::iter::once(&self.path).chain(self.object.as_ref().map(|object| &object.path));
@@ -413,19 +424,24 @@ struct ReadLock {
     at: Instant,
 }
 
-static READ_LOCKS: Mutex<Option<ReadLock>> = Mutex::new(None);
+static READ_LOCKS: Mutex<Vec<ReadLock>> = Mutex::new(Vec::new());
 
 /// Reads the lock in the store of an output, so that it can be released right after the last other request of the run.
 pub(super) fn check_before_release(own: &RunFolder) {
     let Some(path) = RemoteUrl::parse(&own.shown().join(OBJECT)).map(RemoteUrl::to_path) else { return };
     let at = Instant::now();
     let found = read_object(&path).ok().flatten();
-    *READ_LOCKS.lock().unwrap_or_else(PoisonError::into_inner) = found.map(|found| ReadLock { path, found, at });
+    let mut locks = READ_LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+    locks.retain(|seen| seen.path != path && seen.at.elapsed() < READ_LOCK_LIFETIME);
+    locks.extend(found.map(|found| ReadLock { path, found, at }));
 }
 
 /// Returns a lock if it was read a moment ago.
 fn take_read_lock(path: &Path) -> Option<FoundObject> {
-    let seen = READ_LOCKS.lock().unwrap_or_else(PoisonError::into_inner).take_if(|seen| seen.path == path)?;
+    let mut locks = READ_LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = locks.iter().position(|seen| seen.path == path)?;
+    let seen = locks.swap_remove(at);
+    drop::<MutexGuard<'_, Vec<ReadLock>>>(locks);
     (seen.at.elapsed() < READ_LOCK_LIFETIME).then_some(seen.found)
 }
 

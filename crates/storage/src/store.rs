@@ -103,7 +103,12 @@ pub trait Store: Send + Sync {
     /// Returns the information of the object at an address, or of the folder if there are objects below it; `None` if there is neither.
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>>;
 
-    /// Returns the same, and lists the beginning of all that is below a folder, so that later calls about it need no requests.
+    /// Returns the same from an answer of a moment ago, without a request; `None` if it is unknown.
+    fn known_info(&self, _url: &RemoteUrl<'_>) -> Option<Option<FileInfo>> {
+        None
+    }
+
+    /// Returns the same as [`info`](Self::info), and lists the beginning of all that is below a folder, so that later calls about it need no requests.
     fn info_and_listing(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
         self.info(url)
     }

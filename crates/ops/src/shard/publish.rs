@@ -30,16 +30,21 @@ use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_data::formats::energon::layout as meta;
 use gristmill_data::source::kind::{folder_kind, NamesBelow};
 use gristmill_storage::files;
-use gristmill_storage::location::hint_for;
+use gristmill_storage::location::{hint_for, is_remote};
+use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{write_file, Publication};
 use gristmill_storage::read::stamp_at;
+use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::waiting::map_at_once;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The activity of shard plans, as plan files name it.
 pub(crate) const PLAN_OF: &str = "writing shards";
 
+/// Name of the step in errors.
+const ACTIVITY: &str = "writing shards";
 /// Name of the media in a metadataset.
 const MEDIA: &str = "media";
 /// Kinds of problems that preparation would report and that are known before shards are written.
@@ -48,13 +53,28 @@ const PREPARATION_KINDS: [ProblemKind; 3] =
 /// Permission bits of created parent folders of outputs.
 pub(super) const FOLDER_MODE: u32 = 0o755;
 
-/// Publishes all shards with the plan and the report.
+/// Locks of the new sets, by the positions of the sets; `None` for a set that its preparation locks.
+pub(super) type SetLocks = Vec<Option<Arc<DatasetLock>>>;
+
+/// Takes the locks of the sets in stores, all at once. A set with an interrupted preparation is locked by its preparation, which finishes
+/// that one first, and so is a set that another process has locked, which the preparation reports.
+fn lock_sets(context: &TaskContext, run: &PlannedRun) -> SetLocks {
+    let lock = |set: &PlannedSet| {
+        let own = RunFolder::for_webdataset(&set.output);
+        let is_free = is_remote(&set.output) && !files::exists(own.renames());
+        let lock = || DatasetLock::acquire(&*context.fs, &own, context.options.break_lock);
+        Ok(is_free.then(lock).and_then(Result::ok).map(Arc::new))
+    };
+    map_at_once(&run.sets, lock).unwrap_or_default()
+}
+
+/// Publishes all shards with the plan and the report. Returns the locks of the sets in stores that will be prepared.
 pub(super) fn publish(
     context: &TaskContext,
     layout: &OutputLayout,
     run: &PlannedRun,
-    report: &ShardReport,
-) -> Outcome<()> {
+    (report, lock): (&ShardReport, &DatasetLock),
+) -> Outcome<SetLocks> {
     let fs = &*context.fs;
     let first_input = run.files.first().map(|file| file.path.as_path());
     let inputs = run.files.iter().map(|file| {
@@ -65,7 +85,13 @@ pub(super) fn publish(
         Recorded { plan_hash: layout.hash(), plan: layout.plan.clone(), inputs: inputs.collect(), outputs: Vec::new() };
     Folders::with(fs, first_input, |folders| {
         let shards: usize = run.sets.iter().map(|set| set.planned.shards.len()).sum();
-        let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.with_listing(&layout.output);
+        let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.checking(lock, ACTIVITY);
+        let (locks, is_prepared) = (Mutex::default(), !layout.plan.preparation.no_prepare);
+        let take_locks = || {
+            let taken = if is_prepared { lock_sets(context, run) } else { SetLocks::new() };
+            *locks.lock().unwrap_or_else(PoisonError::into_inner) = taken;
+        };
+        let publication = publication.doing(take_locks).with_listing(&layout.output);
         // The two additional files are the plan and the report.
         let mut publication = publication.counting(&context.progress, shards as u64 + 2);
         let mut records = Vec::new();
@@ -100,7 +126,7 @@ pub(super) fn publish(
         publication.commit(&layout.run_folder.report())?;
         // The uploads of these records are published, so the records are obsolete. A record that cannot be removed does no harm.
         records.iter().for_each(|record| _ = fs.remove_file(record));
-        Ok(())
+        Ok(locks.into_inner().unwrap_or_else(PoisonError::into_inner))
     })
 }
 
@@ -287,7 +313,7 @@ fn check_new_splits(plan: &ShardPlan, output: &Path, new: Vec<ShardFacts>) -> Ou
 pub(super) fn prepare(
     context: &TaskContext,
     layout: &OutputLayout,
-    set: &PlannedSet,
+    (set, lock): (&PlannedSet, Option<Arc<DatasetLock>>),
     spools: Vec<SpooledShard>,
 ) -> Outcome<()> {
     let mut shards = Vec::with_capacity(spools.len());
@@ -303,7 +329,7 @@ pub(super) fn prepare(
     }
     let plan = prepare_plan(&layout.plan, &set.output, &set.splits());
     hand_over(&*context.fs, &plan, shards)?;
-    prepare_by(context, &plan)
+    prepare_by(context, &plan, lock)
 }
 
 /// Prepares sets whose shards were published by a killed run. Shards are scanned unless that run passed on their index spools.
@@ -313,14 +339,14 @@ pub(super) fn prepare_published(context: &TaskContext, layout: &OutputLayout) ->
     let is_open = |output: &Path| files::is_dir(output) && (layout.plan.append || !is_prepared(output));
     for (_, output) in layout.sets.iter().filter(|(_, output)| !layout.plan.preparation.no_prepare && is_open(output)) {
         let names = splits.iter().map(String::as_str).filter(|split| files::is_dir(output.join(split)));
-        prepare_by(context, &prepare_plan(&layout.plan, output, &names.collect::<Vec<_>>()))?;
+        prepare_by(context, &prepare_plan(&layout.plan, output, &names.collect::<Vec<_>>()), None)?;
     }
     complete(context, layout)
 }
 
 /// Runs a plan of `prepare`, and reports its problems and notes.
-fn prepare_by(context: &TaskContext, plan: &PreparePlan) -> Outcome<()> {
-    let report = run_prepare(context, plan).map_err(|failure| {
+fn prepare_by(context: &TaskContext, plan: &PreparePlan, lock: Option<Arc<DatasetLock>>) -> Outcome<()> {
+    let report = run_prepare(context, plan, lock).map_err(|failure| {
         let way_out = format!(
             "the shards are in place: {} prepares them",
             hint_for(Path::new(&plan.path), "gristmill prepare PATH")

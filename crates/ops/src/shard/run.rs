@@ -31,7 +31,7 @@ use gristmill_storage::scratch::Scratch;
 use gristmill_storage::traffic::traffic;
 use gristmill_storage::waiting::for_each_at_once;
 use gristmill_storage::{files, space};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -216,7 +216,8 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
         remove_work(fs, own)?;
     }
     check_running(&layout.plan, own)?;
-    let result = write_and_publish(context, layout, &lock);
+    let mut set_locks = Vec::new();
+    let result = write_and_publish(context, layout, &lock, &mut set_locks);
     let is_over = match &result {
         Ok(_) => true,
         // Keeps finished shards if inputs have changed during the run.
@@ -230,10 +231,17 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
             context.log(format!("cleaning up: {error}"));
         }
     }
+    DatasetLock::release(set_locks.into_iter().flatten().filter_map(Arc::into_inner).chain([lock]));
     result
 }
 
-fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &DatasetLock) -> Outcome<ShardReport> {
+/// Writes, publishes and prepares all shards. Appends the locks of the new sets that are not released.
+fn write_and_publish(
+    context: &TaskContext,
+    layout: &OutputLayout,
+    lock: &DatasetLock,
+    set_locks: &mut publish::SetLocks,
+) -> Outcome<ShardReport> {
     let (fs, own, plan) = (&*context.fs, &layout.run_folder, &layout.plan);
     own.create(fs)?;
     write_file(fs, &own.running_plan(), typed_to_yaml(publish::PLAN_OF, "shard", plan)?.as_bytes(), 0o600)?;
@@ -283,16 +291,17 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     if report.resumed_shards > 0 {
         context.log(format!("{} taken over from an interrupted run", count(report.resumed_shards, "shard")));
     }
-    check_before_publishing(context, layout, lock, &inputs)?;
+    check_before_publishing(context, layout, &inputs)?;
     for list in plan.choice.keep_keys.iter().chain(&plan.choice.drop_keys) {
         keep_for_run(fs, list, own.path())?;
     }
     context.phase(Phase::Publish, "making the shards visible");
     report.take_findings(context);
-    publish::publish(context, layout, &run, &report)?;
-    for (set, spools) in run.sets.iter().zip(written).filter(|_| !plan.preparation.no_prepare) {
+    *set_locks = publish::publish(context, layout, &run, (&report, lock))?;
+    for ((number, set), spools) in run.sets.iter().enumerate().zip(written).filter(|_| !plan.preparation.no_prepare) {
         context.phase(Phase::Tables, "preparing");
-        publish::prepare(context, layout, set, spools)?;
+        let lock = set_locks.get(number).cloned().flatten();
+        publish::prepare(context, layout, (set, lock), spools)?;
     }
     publish::complete(context, layout)?;
     report.take_findings(context);
@@ -300,31 +309,19 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     Ok(report)
 }
 
-/// Checks that the lock is still held and that no input has changed, and lists the output, all in parallel.
-fn check_before_publishing(
-    context: &TaskContext,
-    layout: &OutputLayout,
-    lock: &DatasetLock,
-    inputs: &OpenInputs<'_>,
-) -> Outcome<()> {
-    let looks = layout.places().filter(|place| is_remote(place)).map(|place| Check::Output(place));
-    let checks: Vec<Check<'_>> = [Check::Lock, Check::Inputs].into_iter().chain(looks).collect();
-    let check = |check: &Check<'_>| match check {
-        Check::Lock => lock.check(ACTIVITY),
-        Check::Inputs => inputs.check_unchanged(&context.cancel),
-        Check::Output(place) => {
+/// Checks that no input has changed, and lists the outputs, all in parallel.
+fn check_before_publishing(context: &TaskContext, layout: &OutputLayout, inputs: &OpenInputs<'_>) -> Outcome<()> {
+    // `None` is the check of the inputs.
+    let outputs = layout.places().filter(|place| is_remote(place)).map(Some);
+    let checks: Vec<Option<&PathBuf>> = std::iter::once(None).chain(outputs).collect();
+    let check = |output: &Option<&PathBuf>| match output {
+        None => inputs.check_unchanged(&context.cancel),
+        Some(place) => {
             files::fetch_listing(place);
             Ok(())
         }
     };
     for_each_at_once(&checks, check, || ())
-}
-
-/// A check before shards are published.
-enum Check<'a> {
-    Lock,
-    Inputs,
-    Output(&'a Path),
 }
 
 fn warn_of_number(context: &TaskContext, run: &PlannedRun) -> Outcome<()> {

@@ -17,12 +17,12 @@ pub(super) use single::{remove_or_release, RELEASED};
 
 use super::files::{fetch_listing_during, metadata, symlink_metadata};
 use super::fs::{BufferedFile, Fs};
-use super::listing::infos_below;
-use super::location::is_remote;
-use super::lock::check_before_release;
+use super::listing::{infos_below, known_infos};
+use super::location::{is_remote, RemoteUrl};
+use super::lock::{check_before_release, DatasetLock};
 use super::read::{open_read, read_whole};
 use super::run_folder::RunFolder;
-use super::store::Condition;
+use super::store::{Condition, Content};
 use super::waiting::do_during;
 use apply::{is_there, Renamer};
 use gristmill_core::problem::Subject;
@@ -77,6 +77,10 @@ pub struct Publication<'a> {
     /// By the position of an entry, the version that its target must have.
     versions: Versions,
     counter: Counter<'a>,
+    /// The lock that must still be held when files begin to move, and the name of the step in the error.
+    lock: Option<(&'a DatasetLock, &'a str)>,
+    /// Work for the time in which files are sent to a store.
+    alongside: Option<Box<dyn FnOnce() + Send + 'a>>,
     /// A folder whose entries are listed at the end.
     listed_folder: Option<PathBuf>,
     /// Whether the rename list, and no longer this value, determines what happens to the staging folder.
@@ -101,9 +105,24 @@ impl<'a> Publication<'a> {
             entries,
             versions,
             counter,
+            lock: None,
+            alongside: None,
             listed_folder: None,
             is_settled: false,
         })
+    }
+
+    /// Checks before files begin to move that no other process has broken the lock. `what`: the name of the step in the error.
+    pub fn checking(mut self, lock: &'a DatasetLock, what: &'a str) -> Self {
+        self.lock = Some((lock, what));
+        self
+    }
+
+    /// Does some work while files are put in place: requests that can wait for the store at the same time. The work is not done if the
+    /// publication does not begin; if the process is killed during it, the next run finishes the publication.
+    pub fn doing(mut self, work: impl FnOnce() + Send + 'a) -> Self {
+        self.alongside = Some(Box::new(work));
+        self
     }
 
     /// Lists a folder while the last request of the publication is pending.
@@ -234,10 +253,20 @@ impl<'a> Publication<'a> {
         let _whole = Cancel::default().begin_wait_scope();
         self.is_settled = true;
         let mut mover = Renamer::new(self.fs, self.run_folder, &self.root, &list);
-        let counter = &mut self.counter;
-        let moved = write_list(self.fs, self.run_folder, &list)
-            .and_then(|()| mark_begun(self.fs, self.run_folder, &list))
-            .and_then(|()| mover.forward(&mut || counter.add(Counter::INSTALLED)))
+        let written = write_list(self.fs, self.run_folder, &list);
+        let checked = if written.is_ok() { self.check_and_mark(&list) } else { Checked { lock: Ok(()), mark: Ok(()) } };
+        if let Err(failure) = checked.lock {
+            self.give_up(&list);
+            return Err(failure);
+        }
+        let (counter, alongside) = (&mut self.counter, self.alongside.take());
+        let mut forward = || mover.forward(&mut || counter.add(Counter::INSTALLED));
+        let moved = written
+            .and(checked.mark)
+            .and_then(|()| match alongside {
+                Some(work) => do_during(work, forward),
+                None => forward(),
+            })
             .and_then(|()| self.finish(&mover));
         match moved {
             Ok(()) => {
@@ -249,6 +278,40 @@ impl<'a> Publication<'a> {
             }
             Err(failure) => Err(self.undo(&mover, failure)),
         }
+    }
+
+    /// Checks the lock, and marks the publish as begun. In a store, both requests are sent at once: the mark of another process that has
+    /// broken the lock is not replaced, and that of this process is removed again.
+    fn check_and_mark(&self, list: &RenameList) -> Checked {
+        let check = || self.lock.map_or(Ok(()), |(lock, what)| lock.check(what));
+        let path = marker(self.run_folder);
+        let Some(url) = RemoteUrl::parse(&path).filter(|_| self.lock.is_some()) else {
+            let lock = check();
+            let mark = if lock.is_ok() { mark_begun(self.fs, self.run_folder, list) } else { Ok(()) };
+            return Checked { lock, mark };
+        };
+        let mut is_marked = None;
+        let put =
+            || is_marked = single::put_if(&path, &url, Content::Bytes(list.id.as_bytes()), Condition::IfAbsent).ok();
+        let lock = do_during(put, check);
+        let mark = match is_marked {
+            Some(true) => Ok(()),
+            // There is the mark of an earlier run, or the condition is not permitted.
+            _ if lock.is_ok() => mark_begun(self.fs, self.run_folder, list),
+            _ => Ok(()),
+        };
+        Checked { lock, mark }
+    }
+
+    /// Removes everything of a publish that has not begun to move files.
+    fn give_up(&self, list: &RenameList) {
+        // The next recovery removes what cannot be removed now.
+        if is_remote(self.run_folder.shown()) && begun(self.run_folder).is_ok_and(|id| id.as_deref() == Some(&*list.id))
+        {
+            let _ = remove_or_release(self.fs, &marker(self.run_folder), Condition::Always);
+        }
+        let _ = self.fs.remove_file(&self.run_folder.renames());
+        let _ = self.fs.remove_dir_all(&self.staging);
     }
 
     /// Ends a publish whose files are all in place. In a store, a folder is listed at the same time, for later queries.
@@ -299,7 +362,8 @@ impl<'a> Publication<'a> {
         let mut entries = Vec::with_capacity(self.entries.len());
         let remote: Vec<PathBuf> =
             self.entries.iter().map(|(_, target)| target.clone()).filter(|t| is_remote(t)).collect();
-        let infos = infos_below(&self.root, &remote).map_err(|error| Failure::io("publishing", &self.root, &error))?;
+        let infos = known_infos(&remote).map_or_else(|| infos_below(&self.root, &remote), Ok);
+        let infos = infos.map_err(|error| Failure::io("publishing", &self.root, &error))?;
         let mut infos = infos.into_iter();
         for (number, (action, target)) in self.entries.iter().enumerate() {
             let old = match is_remote(target) {
@@ -362,6 +426,14 @@ impl<'a> Publication<'a> {
         self.counter.add(Counter::STAGED);
         Ok(())
     }
+}
+
+/// Results of the requests before files begin to move.
+struct Checked {
+    /// Whether the lock is held.
+    lock: Outcome<()>,
+    /// Whether the publish is marked as begun.
+    mark: Outcome<()>,
 }
 
 /// Counts files in a progress by the work done for each, in tenths.

@@ -766,3 +766,42 @@ fn publication_replaces_the_version_that_was_read() {
         assert_eq!(crate::files::read_to_string(&target).unwrap(), if old { "second" } else { "first" });
     }
 }
+
+/// Publishes one object while the lock is held; `work` is done meanwhile.
+fn publish_locked(root: &Path, own: &RunFolder, lock: &DatasetLock, work: impl FnOnce() + Send) -> Outcome<()> {
+    let mut publication = Publication::begin(&RealFs, root, own)?.checking(lock, "packing").doing(work);
+    publication.stage_bytes(&root.join("info"), b"new", 0o644)?;
+    publication.commit(&root.join("info"))
+}
+
+#[test]
+fn publication_without_its_lock_changes_nothing_in_a_store() {
+    for has_mark in [false, true] {
+        let root = PathBuf::from(format!("mem://broken/{has_mark}"));
+        let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let [mine, theirs] = states.each_ref().map(|state| RunFolder::in_state_folder(&root, state.path()));
+        let lock = DatasetLock::acquire(&RealFs, &mine, false).unwrap();
+        let _theirs = DatasetLock::acquire(&RealFs, &theirs, true).unwrap();
+        if has_mark {
+            crate::memory_store::put(&marker(&theirs), b"theirs");
+        }
+        let mut is_done = false;
+        let failure = publish_locked(&root, &mine, &lock, || is_done = true).unwrap_err();
+        assert_eq!(failure.why, "another process has removed the lock of this run");
+        assert!(!is_done && !mine.renames().exists() && !crate::files::exists(root.join("info")));
+        let mark = crate::files::read_to_string(marker(&theirs)).ok();
+        assert_eq!(mark.as_deref(), has_mark.then_some("theirs"));
+    }
+}
+
+#[test]
+fn work_is_done_during_a_publication_that_replaces_the_mark_of_an_earlier_run() {
+    let (root, state) = (Path::new("mem://broken/earlier"), tempfile::tempdir().unwrap());
+    let own = RunFolder::in_state_folder(root, state.path());
+    crate::memory_store::put(&marker(&own), b"of a run that was killed");
+    let lock = DatasetLock::acquire(&RealFs, &own, false).unwrap();
+    let mut is_done = false;
+    publish_locked(root, &own, &lock, || is_done = true).unwrap();
+    assert_eq!(crate::files::read_to_string(root.join("info")).unwrap(), "new");
+    assert!(is_done && !crate::files::exists(marker(&own)) && !own.renames().exists());
+}

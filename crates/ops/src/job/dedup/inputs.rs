@@ -403,6 +403,10 @@ fn writing_memory(file: &TextFile) -> u64 {
 
 /// Resolves the links of a path; for a path that does not exist yet, those of its existing parents.
 fn real(path: &Path) -> PathBuf {
+    if is_remote(path) {
+        // Stores have no links.
+        return path.to_owned();
+    }
     for folder in path.ancestors() {
         if let (Ok(real), Ok(rest)) = (files::canonicalize(folder), path.strip_prefix(folder)) {
             return real.join(rest);

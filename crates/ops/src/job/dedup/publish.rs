@@ -7,12 +7,13 @@ use super::DedupReport;
 use crate::engine::plan::file::dedup_to_yaml;
 use crate::job::publish::{remove_old, stage_report, FinishedFile, Folders, RECORD_MODE};
 use gristmill_core::Outcome;
+use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::Publication;
 use std::path::{Path, PathBuf};
 
 /// Stages all files and the ranges for viewing removed text, and publishes them; the report comes last.
 pub(super) fn publish(
-    job: &Job<'_>,
+    (job, lock): (&Job<'_>, &DatasetLock),
     made: &[FinishedFile],
     ranges: Option<PathBuf>,
     mut recorded: Recorded,
@@ -23,7 +24,7 @@ pub(super) fn publish(
     let fs = &*context.fs;
     Folders::with(fs, first_input, |folders| {
         // Counts three more files: the ranges, the plan and the report.
-        let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?;
+        let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.checking(lock, "deduplicating");
         let mut publication = publication.counting(&context.progress, made.len() as u64 + 3);
         // For an input without documents, the visible result is an empty folder.
         folders.make(&layout.output)?;

@@ -89,7 +89,13 @@ pub(super) fn run_stages(
     let written = write_all(job, &files, &merged)?;
     let exported = export_all(job, &files)?;
     let ranges = removed::assemble(job, &merged, &written)?;
-    job.inputs.check_unchanged(&job.context.cancel)?;
+    let files = all_files(&written).count() as u64;
+    job.context.stage(Phase::Publish, "file", Forecast::publishing(files), "making the result visible");
+    job.context.cancel.check()?;
+    job.context.uploads.send_rest();
+    // At the same time, determines which files at the output are replaced.
+    files::fetch_listing_during(&job.layout.output, || job.inputs.check_unchanged(&job.context.cancel))?;
+    job.context.uploads.stop();
     let mut totals = Figures::default();
     all_files(&written).for_each(|(_, _, file)| totals.add(&file.figures));
     let resumed = written.iter().filter(|written| written.is_resumed).count() as u64;
@@ -100,13 +106,6 @@ pub(super) fn run_stages(
         resumed_units: if is_known { units.len() as u64 } else { merged.resumed } + resumed,
         ..report(totals)
     };
-    let files = all_files(&written).count() as u64;
-    job.context.stage(Phase::Publish, "output file", Forecast::publishing(files), "making the result visible");
-    job.context.cancel.check()?;
-    job.context.uploads.send_rest();
-    // While uploads finish, determines which files at the output are replaced.
-    files::fetch_listing_during(&job.layout.output, || lock.check("deduplicating"))?;
-    job.context.uploads.stop();
     let recorded = Recorded {
         plan_hash: hash.to_owned(),
         plan: job.plan.clone(),
@@ -117,7 +116,7 @@ pub(super) fn run_stages(
     let mut all = finished_files(job, &written)?;
     report.exported = exported.iter().map(FinishedFile::output).collect();
     all.extend(exported);
-    publish(job, &all, ranges, recorded, &report, first)?;
+    publish((job, lock), &all, ranges, recorded, &report, first)?;
     report.elapsed = job.context.elapsed();
     Ok(report)
 }

@@ -32,6 +32,7 @@ use gristmill_core::{
     text, DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity, Shard,
 };
 use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::scratch::Scratch;
 use serde::Serialize;
@@ -102,9 +103,14 @@ impl PrepareReport {
 /// Interval at which the state of a job is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Prepares the folder of shards of a plan as the work of a task, which shows its progress.
-pub fn run_prepare(context: &TaskContext, plan: &PreparePlan) -> Outcome<PrepareReport> {
-    let job = PrepareJob::start_on(plan.clone(), context.options.clone(), None, Arc::clone(&context.fs))?;
+/// Prepares the folder of shards of a plan as the work of a task, which shows its progress. `lock` is the lock of the folder, if the caller
+/// holds it and has listed the folder since.
+pub fn run_prepare(
+    context: &TaskContext,
+    plan: &PreparePlan,
+    lock: Option<Arc<DatasetLock>>,
+) -> Outcome<PrepareReport> {
+    let job = PrepareJob::start_with(plan.clone(), context.options.clone(), (None, lock), Arc::clone(&context.fs))?;
     while !job.ends_within(POLL_INTERVAL) {
         if context.cancel.is_cancelled() {
             job.cancel();
@@ -152,6 +158,8 @@ struct Context {
     scratch: Arc<Scratch>,
     /// The thread of the adopted scan, if there is one.
     scan_thread: Option<JoinHandle<()>>,
+    /// The lock of the data set, if the caller holds it.
+    lock: Option<Arc<DatasetLock>>,
 }
 
 impl Context {
@@ -170,6 +178,15 @@ impl PrepareJob {
 
     /// Like [`start`](Self::start), but writes through `fs`, which lets tests inject failures.
     pub fn start_on(plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>, fs: Arc<dyn Fs>) -> Outcome<Self> {
+        Self::start_with(plan, options, (scan, None), fs)
+    }
+
+    fn start_with(
+        plan: PreparePlan,
+        options: RunOptions,
+        (scan, lock): (Option<LiveScan>, Option<Arc<DatasetLock>>),
+        fs: Arc<dyn Fs>,
+    ) -> Outcome<Self> {
         let (shared, live, scratch) = match scan {
             Some(mut scan) => (Arc::clone(&scan.shared), scan.worker.take(), scan.scratch.take()),
             None => (ScanShared::new(Path::new(&plan.path), &options, fs)?, None, None),
@@ -187,6 +204,7 @@ impl PrepareJob {
             board: Arc::clone(&board),
             scratch,
             scan_thread: live,
+            lock,
         };
         let worker = std::thread::Builder::new()
             .name("prepare".into())

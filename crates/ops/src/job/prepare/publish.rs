@@ -14,6 +14,7 @@ use gristmill_data::formats::energon::layout;
 use gristmill_storage::files;
 use gristmill_storage::listing::Listing;
 use gristmill_storage::location::is_remote;
+use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ pub(super) struct Outputs<'a> {
 /// Stages all files and publishes them, `.info.json` last. Sets `report.files`.
 pub(super) fn publish(
     context: &Context,
-    own: &RunFolder,
+    (own, lock): (&RunFolder, &DatasetLock),
     outputs: Outputs<'_>,
     report: &mut PrepareReport,
 ) -> Outcome<()> {
@@ -55,7 +56,7 @@ pub(super) fn publish(
     let mode = shards.first().map_or(0o644, |shard| file_mode(shard.mode));
     // Counts four more files: the database, its uuid, the report and the plan.
     let expected = (outputs.renamed.len() + shards.len() + outputs.texts.len() + 4) as u64;
-    let publication = Publication::begin(&*context.shared.fs, root, own)?;
+    let publication = Publication::begin(&*context.shared.fs, root, own)?.checking(lock, "preparing");
     let mut publication = publication.counting(&context.shared.progress, expected);
     let listing = Listing::of(root).map_err(|error| Failure::io(LOOKUP_ACTIVITY, root, &error))?;
     let mut files = Files { root, listing: &listing, list: &mut report.files };

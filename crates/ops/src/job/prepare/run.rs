@@ -57,6 +57,9 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
         clear_finished(context, &own);
         return Ok(report_nothing(context, &selection));
     }
+    if let Some(lock) = context.lock.take() {
+        return run_or_clear(context, (&own, &lock), selection);
+    }
     let shared = Arc::clone(&context.shared);
     let lock = DatasetLock::acquire(&*shared.fs, &own, shared.options.break_lock)?;
     files::fetch_listing(&shared.root);
@@ -156,9 +159,8 @@ fn run_planned(
     let found = media::probe(context, own, &selection, &spools)?;
     let (built, media) = build(context, own, &selection, &spools, found)?;
     report_unmatched_excludes(context, &facts, &selection, &built)?;
-    lock.check("preparing")?;
     let scanned = (&selection, spools.as_slice(), renamed.as_slice());
-    let mut report = finish(context, own, &facts, scanned, (&built, media))?;
+    let mut report = finish(context, (own, lock), &facts, scanned, (&built, media))?;
     clean_up(context, own);
     report.elapsed = context.board.elapsed();
     Ok(report)
@@ -337,7 +339,7 @@ fn required_excludes(
 
 fn finish(
     context: &Context,
-    own: &RunFolder,
+    (own, lock): (&RunFolder, &DatasetLock),
     facts: &DatasetFacts,
     (selection, spools, renamed): (&Selection, &[SpooledShard], &[RenamedShard]),
     (built, media): (&BuiltIndex, Option<MediaSummary>),
@@ -395,7 +397,7 @@ fn finish(
         now: SystemTime::now(),
         drop_database: rerun::drops_database(&context.plan),
     };
-    publish::publish(context, own, outputs, &mut report)?;
+    publish::publish(context, (own, lock), outputs, &mut report)?;
     context.board.log(format!(
         "prepared: {}, {}",
         text::count(report.shards, "shard"),

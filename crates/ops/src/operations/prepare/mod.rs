@@ -85,7 +85,7 @@ impl Operation for Prepare {
 
     fn run(plan: &PreparePlan, context: &TaskContext) -> Outcome<PrepareResult> {
         let differences = differences(plan, context.options.threads);
-        Ok(PrepareResult { path: plan.path.clone(), differences, report: run_prepare(context, plan)? })
+        Ok(PrepareResult { path: plan.path.clone(), differences, report: run_prepare(context, plan, None)? })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::engine::plan::file::pack_to_yaml;
 use crate::job::publish::{remove_old, stage_report, FinishedFile, Folders, RECORD_MODE};
 use crate::job::task::TaskContext;
 use gristmill_core::{Outcome, PackPlan};
+use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::Publication;
 use std::path::Path;
 
@@ -18,6 +19,8 @@ pub(super) struct Outputs<'a> {
     pub(super) finished_files: &'a [Vec<FinishedFile>],
     pub(super) side_files: Vec<SideFile>,
     pub(super) plan_hash: &'a str,
+    /// The lock of the output.
+    pub(super) lock: &'a DatasetLock,
 }
 
 /// Stages and publishes all files. Sets the outputs of the report.
@@ -47,7 +50,7 @@ fn stage(
     let (fs, mode) = (&*context.fs, folders.file_mode);
     // The two additional files are the report and the plan.
     let expected = outputs.finished_files.iter().map(Vec::len).sum::<usize>() + outputs.side_files.len() + 2;
-    let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?;
+    let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.checking(outputs.lock, "packing");
     let mut publication = publication.counting(&context.progress, expected as u64);
     let mut recorded = Recorded {
         plan_hash: outputs.plan_hash.to_owned(),

@@ -310,7 +310,6 @@ impl<'a> Job<'a> {
         let (context, fs) = (self.context, &*self.context.fs);
         let totals = assembler.totals();
         self.refuse_without_documents(totals)?;
-        self.inputs.check_unchanged(&context.cancel)?;
         fs.remove_dir_all(&self.layout.finished())?;
         fs.create_dir(&self.layout.finished(), 0o700)?;
         let files = self.inputs.output_count();
@@ -347,13 +346,13 @@ impl<'a> Job<'a> {
         context.stage(Phase::Publish, "output file", forecast, "making the result visible");
         context.cancel.check()?;
         context.uploads.send_rest();
-        // Lists the existing files of the output while waiting for the lock check.
-        files::fetch_listing_during(&self.layout.output, || lock.check("packing"))?;
+        // Lists the existing files of the output at the same time.
+        files::fetch_listing_during(&self.layout.output, || self.inputs.check_unchanged(&context.cancel))?;
         context.uploads.stop();
         report.problems = context.problems.to_vec();
         report.counts = context.problems.counts();
         report.elapsed = context.elapsed();
-        let outputs = Outputs { finished_files: &made, side_files, plan_hash: &self.hash };
+        let outputs = Outputs { finished_files: &made, side_files, plan_hash: &self.hash, lock };
         publish(context, self.plan, &self.layout, &self.inputs, outputs, &mut report)?;
         context.outputs.set_state(OutputState::Published);
         report.elapsed = context.elapsed();

@@ -196,6 +196,10 @@ impl Store for AzureStore {
         }
     }
 
+    fn known_info(&self, url: &RemoteUrl<'_>) -> Option<Option<FileInfo>> {
+        self.known.info(url.key)
+    }
+
     fn fetch_listing(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         let mut listed = ListedFolder::begin(url.key.to_owned(), true);
         let page = self.page(self.begin_call(list(url.key, true, None, None)), None)?;

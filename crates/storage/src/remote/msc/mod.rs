@@ -235,6 +235,7 @@ macro_rules! forward {
 impl Store for MscStore {
     forward! {
         info() -> io::Result<Option<FileInfo>>;
+        known_info() -> Option<Option<FileInfo>>;
         fetch_listing() -> io::Result<()>;
         open() -> io::Result<(FileInfo, Box<dyn RangeRead>)>;
         open_part(part: Range<u64>) -> io::Result<(FileInfo, Box<dyn RangeRead>)>;

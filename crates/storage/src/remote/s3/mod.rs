@@ -208,6 +208,10 @@ impl Store for S3Store {
         self.info_of(url, false)
     }
 
+    fn known_info(&self, url: &RemoteUrl<'_>) -> Option<Option<FileInfo>> {
+        self.known.info(url.key)
+    }
+
     fn info_and_listing(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
         self.info_of(url, true)
     }
