@@ -90,7 +90,7 @@ pub(super) fn run_stages(
     let exported = export_all(job, &files)?;
     let ranges = removed::assemble(job, &merged, &written)?;
     let files = all_files(&written).count() as u64;
-    job.context.stage(Phase::Publish, "file", Forecast::publishing(files), "making the result visible");
+    job.context.stage(Phase::Publish, "output file", Forecast::publishing(files), "making the result visible");
     job.context.cancel.check()?;
     job.context.uploads.send_rest();
     // At the same time, determines which files at the output are replaced.
