@@ -7,6 +7,7 @@
 
 pub mod ahead;
 pub mod cache;
+mod content_check;
 mod file_info;
 pub mod files;
 pub mod files_ahead;

@@ -2,6 +2,7 @@
 //!
 //! A store is a row of [`SCHEMES`] and an implementation of [`Store`]. Code outside this crate must not depend on a specific store.
 
+pub use super::content_check::{ContentCheck, PendingCheck};
 use super::file_info::FileInfo;
 pub use super::file_info::{StoreEntry, TakeEntry};
 use super::location::RemoteUrl;
@@ -247,6 +248,11 @@ pub trait Store: Send + Sync {
     /// Returns the time since an object was written, by the clock of the store; `None` if it is unknown, or there is no such object.
     fn age(&self, _url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
         Ok(None)
+    }
+
+    /// Requests the checksum with which the content of an object is compared when it is read in order; `None` if the store has none.
+    fn begin_check(&self, _url: &RemoteUrl<'_>) -> Option<PendingCheck> {
+        None
     }
 
     /// Returns the MD5 of the content of an object, in hexadecimal, if the store knows it.

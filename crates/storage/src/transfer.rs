@@ -1,12 +1,13 @@
 //! Copies a file to another path, on this machine or in a store, where it becomes visible as a whole.
 
+use super::content_check::RunningCheck;
 use super::files::{read_dir, symlink_metadata};
 use super::files_ahead::forget;
 use super::fs::Fs;
 use super::identity::ProcessIdentity;
 use super::location::{is_remote, RemoteUrl};
 use super::publish::{place_file, unique};
-use super::read::{open_in_order, ReadFile};
+use super::read::{open_any, open_in_order, ReadFile};
 use super::store::{store_of, Condition, Content, RangeRead, WatchBytes};
 use gristmill_core::problem::ProblemKind;
 use gristmill_core::{Failure, FileStamp, Outcome, Subject};
@@ -16,6 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_128;
 
 const ACTIVITY: &str = "copying";
+/// Reason of the failure for content with another checksum than that of its store.
+const OTHER_CONTENT: &str = "its content does not have the checksum of the store";
 /// Number of bytes copied at a time.
 const CHUNK_BYTES: usize = 1 << 20;
 /// Permission bits that a copy gets from its source, without setuid and setgid, and the bits that it always has.
@@ -60,19 +63,40 @@ pub fn copy_in_store(from: &Path, to: &Path, watch: &WatchBytes) -> Result<bool,
 /// Copies a file of about this size to another path, where it replaces an existing one. `drafts` is the folder of unfinished files, for
 /// targets on this machine; the folder of the target exists. `watch` is called with the number of bytes of each read, and may end the copy.
 /// An unfinished file of the same version, left by another process, is continued; after a failure that does not concern this file, it is
-/// kept.
+/// kept. An object is compared with the checksum of its store, if there is one, and fetched again once if it differs.
 pub fn copy_file(
+    fs: &dyn Fs,
+    from: (&Path, u64),
+    to: &Path,
+    drafts: &Path,
+    watch: &Arc<WatchBytes>,
+) -> Result<(), CopyFailure> {
+    match copy_once(fs, from, to, drafts, watch) {
+        Err(CopyFailure::ThisFile(failure)) if failure.why == OTHER_CONTENT => {
+            let watch = Arc::clone(watch);
+            // Its bytes are already counted.
+            let uncounted: Arc<WatchBytes> = Arc::new(move |_| watch(0));
+            copy_once(fs, from, to, drafts, &uncounted)
+        }
+        copied => copied,
+    }
+}
+
+fn copy_once(
     fs: &dyn Fs,
     (from, bytes): (&Path, u64),
     to: &Path,
     drafts: &Path,
     watch: &Arc<WatchBytes>,
 ) -> Result<(), CopyFailure> {
+    let check = RemoteUrl::parse(from).and_then(|url| store_of(&url).ok()?.begin_check(&url));
     let file = open_in_order(from, bytes).map_err(|failure| of_source(from, failure))?;
     let failed = Arc::new(Mutex::new(None));
     let info = file.info();
     let draft = &drafts.join(draft_name(from, to, info.stamp));
-    let reader = SourceReader { file, watch: Arc::clone(watch), failed: Arc::clone(&failed) };
+    let check = Arc::new(Mutex::new(RunningCheck::of(check, info.stamp)));
+    let reader =
+        SourceReader { file, watch: Arc::clone(watch), check: Arc::clone(&check), failed: Arc::clone(&failed) };
     let source = ReadFile::of_ranges(from, info, Box::new(reader));
     let written = match RemoteUrl::parse(to) {
         Some(url) => store_of(&url)
@@ -82,11 +106,12 @@ pub fn copy_file(
             })
             .map_err(|error| Failure::io("writing", to, &error))
             .map(drop),
-        None => write_draft(fs, &source, draft, watch)
+        None => write_draft(fs, (&source, &check), draft, watch)
             .and_then(|()| place_file(fs, draft, to, source.mode() & MODE_BITS | OWNER_MODE)),
     };
     let failure = match written {
         Ok(()) => return Ok(()),
+        Err(failure) if failure.why == OTHER_CONTENT => of_source(from, failure),
         Err(failure) => match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(failure) => of_source(from, failure),
             None => CopyFailure::AllFiles(failure),
@@ -124,12 +149,18 @@ fn of_source(from: &Path, failure: Failure) -> CopyFailure {
     }
 }
 
-fn write_draft(fs: &dyn Fs, source: &ReadFile, draft: &Path, watch: &Arc<WatchBytes>) -> Outcome<()> {
+fn write_draft(
+    fs: &dyn Fs,
+    (source, check): (&ReadFile, &Mutex<RunningCheck>),
+    draft: &Path,
+    watch: &Arc<WatchBytes>,
+) -> Outcome<()> {
     let left = symlink_metadata(draft).map_or(0, |info| info.len());
     let is_resumed = left > 0 && left <= source.len();
     let mut file = match is_resumed {
         true => {
             watch(left).map_err(|error| Failure::io("reading", source.path(), &error))?;
+            check_draft(source.path(), check, draft)?;
             fs.reopen_file(draft, left)?
         }
         false => {
@@ -154,10 +185,36 @@ fn write_draft(fs: &dyn Fs, source: &ReadFile, draft: &Path, watch: &Arc<WatchBy
     Ok(())
 }
 
+/// Adds the bytes of an unfinished copy to the check of its source.
+fn check_draft(from: &Path, check: &Mutex<RunningCheck>, draft: &Path) -> Outcome<()> {
+    let mut check = check.lock().unwrap_or_else(PoisonError::into_inner);
+    if !check.is_active() {
+        return Ok(());
+    }
+    let (file, mut buffer, mut at) = (open_any(draft)?, vec![0; CHUNK_BYTES], 0);
+    loop {
+        let count = file.read_at(&mut buffer, at).map_err(|error| Failure::io("reading", draft, &error))?;
+        let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };
+        if !check.add(bytes, at) {
+            return Err(other_content(from));
+        }
+        at += count as u64;
+    }
+}
+
+/// Returns the failure for an object whose content was read with another checksum than that of its store.
+fn other_content(path: &Path) -> Failure {
+    Failure::environment("reading", OTHER_CONTENT)
+        .of_kind(ProblemKind::Unreadable)
+        .on(Subject::path(path))
+        .with_hint("the network, a proxy or the store changes the content; run the same command again")
+}
+
 /// A file that a copy reads, all of one version.
 struct SourceReader {
     file: ReadFile,
     watch: Arc<WatchBytes>,
+    check: Arc<Mutex<RunningCheck>>,
     /// The first failure of a read.
     failed: Arc<Mutex<Option<Failure>>>,
 }
@@ -174,7 +231,11 @@ impl SourceReader {
             let failure = failure.of_kind(ProblemKind::ChangedDuringScan).on(Subject::path(path));
             return Err(failure.with_hint("wait until nothing writes it, and run the same command again"));
         }
-        read.and_then(|()| (self.watch)(buffer.len() as u64)).map_err(failed)
+        read.and_then(|()| (self.watch)(buffer.len() as u64)).map_err(failed)?;
+        match self.check.lock().unwrap_or_else(PoisonError::into_inner).add(buffer, offset) {
+            true => Ok(()),
+            false => Err(other_content(path)),
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! Copies blobs within an account: small ones by one request, others in blocks. The store waits until the copy is complete.
 
-use super::super::s3::{head, write, Action, Call};
+use super::super::network::Answer;
+use super::super::s3::{bytes_in, finish_read, head, write, Action, Call, ObjectChecksum, ObjectClient as _};
 use super::super::version::{plain_etag, ObjectVersion};
 use super::failures::is_condition;
 use super::signature::sign_address;
 use super::write::Blocks;
 use super::AzureStore;
-use crate::store::{Condition, WatchBytes};
+use crate::store::{Condition, PendingCheck, WatchBytes};
 use base64::prelude::{Engine as _, BASE64_STANDARD};
 use bytes::Bytes;
 use gristmill_core::text::hex;
@@ -99,7 +100,26 @@ impl AzureStore {
     /// Returns the MD5 of a blob; only blobs that were put by one request have one.
     pub(super) fn md5_of(&self, key: &str) -> io::Result<Option<String>> {
         let answer = self.found(self.send_and_wait(head(key))?, Action::Read, key)?.ok_or(io::ErrorKind::NotFound)?;
-        let sum = answer.header("content-md5").and_then(|sum| BASE64_STANDARD.decode(sum).ok());
-        Ok(sum.filter(|sum| sum.len() == 16).map(|sum| hex(&sum)))
+        Ok(md5_in(&answer))
     }
+
+    /// Requests the MD5 of a blob, unless the connection is protected by TLS.
+    pub(super) fn begin_check_of(&self, key: &str) -> Option<PendingCheck> {
+        let url = self.client.context.config.url(&self.client.container, "", &[], None).ok()?;
+        if url.scheme() == "https" {
+            return None;
+        }
+        let (answer, version_of) = (self.begin_call(head(key)), self.client.version_of());
+        Some(Box::new(move || {
+            let answer = finish_read(answer).ok()?.ok()?;
+            let check = ObjectChecksum::of_md5(&md5_in(&answer)?)?;
+            let version = ObjectVersion::of(&answer.headers, bytes_in(&answer), version_of(&answer.headers));
+            Some((version.info().stamp, Box::new(check)))
+        }))
+    }
+}
+
+fn md5_in(answer: &Answer) -> Option<String> {
+    let sum = answer.header("content-md5").and_then(|sum| BASE64_STANDARD.decode(sum).ok());
+    sum.filter(|sum| sum.len() == 16).map(|sum| hex(&sum))
 }

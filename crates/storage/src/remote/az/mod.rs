@@ -23,8 +23,8 @@ use super::super::files::FileInfo;
 use super::super::location::{may_be_folder, RemoteUrl};
 use super::super::notices::notice_hidden_object;
 use super::super::store::{
-    Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreGuards, StoreSettings, TakeEntry,
-    UnfinishedUpload, WatchBytes,
+    Condition, Content, ObjectUpload, PendingCheck, RangeRead, Scheme, StagedObject, Store, StoreGuards, StoreSettings,
+    TakeEntry, UnfinishedUpload, WatchBytes,
 };
 use super::environment::Environment;
 use super::network::{Answer, Network};
@@ -319,6 +319,10 @@ impl Store for AzureStore {
 
     fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
         self.age_of(url.key)
+    }
+
+    fn begin_check(&self, url: &RemoteUrl<'_>) -> Option<PendingCheck> {
+        self.begin_check_of(url.key)
     }
 
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {

@@ -14,8 +14,8 @@ use super::super::location::{check_object_address, RemoteUrl};
 use super::super::notices;
 use super::super::read::ReadFile;
 use super::super::store::{
-    store_of, Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, StoreGuards,
-    StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
+    store_of, Condition, Content, ObjectUpload, PendingCheck, RangeRead, Scheme, StagedObject, Store, StoreEntry,
+    StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
 };
 use super::environment::Environment;
 use super::network::Network;
@@ -249,6 +249,7 @@ impl Store for MscStore {
         remove() -> io::Result<()>;
         remove_version(stamp: FileStamp) -> io::Result<bool>;
         age() -> io::Result<Option<Duration>>;
+        begin_check() -> Option<PendingCheck>;
         md5() -> io::Result<Option<String>>;
         service() -> Option<String>;
         usual_address() -> String;

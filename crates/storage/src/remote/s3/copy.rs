@@ -1,19 +1,23 @@
 //! Copies objects within the store: small ones by one request, others in parts.
 
-use super::super::version::{plain_etag, ObjectVersion};
+use super::super::network::Answer;
+use super::super::version::{etag_of, plain_etag, ObjectVersion};
+use super::checksum::ObjectChecksum;
 use super::client::{Action, Call};
 use super::maker::Vendor;
+use super::object::{bytes_in, finish_read, head, ObjectClient as _};
 use super::resume::ResumeRecord;
 use super::signature::encode;
 use super::write::{write, Parts, MAX_PARTS};
 use super::S3Store;
-use crate::store::{Condition, WatchBytes};
+use crate::store::{Condition, PendingCheck, WatchBytes};
 use bytes::Bytes;
 use gristmill_core::{Failure, ProblemKind};
 use reqwest::Method;
 use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Maximum size of an object that is copied by one request, in bytes. The store allows 5 GiB, but many answer only when the copy is
 /// complete, so it must finish within the time limit for the first byte of an answer.
@@ -97,10 +101,40 @@ impl S3Store {
             Some(version) => version.etag,
             None => self.found(self.head(key)?, Action::Read, key)?.ok_or(io::ErrorKind::NotFound)?.etag,
         };
-        let etag = plain_etag(&etag);
-        let is_md5 = etag.len() == 32 && etag.bytes().all(|byte| byte.is_ascii_hexdigit());
-        Ok(is_md5.then(|| etag.to_ascii_lowercase()))
+        Ok(md5_in(&etag))
     }
+
+    /// Requests the checksum of an object: a CRC of its content; or its MD5 if the connection is not protected by TLS.
+    pub(super) fn begin_check_of(&self, key: &str) -> PendingCheck {
+        let headers = match self.client.context.maker {
+            Vendor::Amazon => vec![("x-amz-checksum-mode", "ENABLED".to_owned())],
+            Vendor::Google => Vec::new(),
+        };
+        let answer = self.begin_call(Call { headers, ..head(key) });
+        let is_plain = self.client.endpoint().is_some_and(|address| address.starts_with("http://"));
+        let has_md5 = is_plain && self.client.context.maker == Vendor::Amazon;
+        let client = Arc::clone(&self.client);
+        Box::new(move || {
+            let answer = finish_read(answer).ok()?.ok()?;
+            let md5 = || md5_in(&etag_of(&answer.headers)).filter(|_| has_md5 && !is_encrypted(&answer));
+            let check = ObjectChecksum::crc_in(&answer).or_else(|| ObjectChecksum::of_md5(&md5()?))?;
+            let version = ObjectVersion::of(&answer.headers, bytes_in(&answer), (client.version_of())(&answer.headers));
+            Some((version.info().stamp, Box::new(check)))
+        })
+    }
+}
+
+/// Returns the MD5 of an object whose tag is one.
+fn md5_in(etag: &str) -> Option<String> {
+    let etag = plain_etag(etag);
+    let is_md5 = etag.len() == 32 && etag.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_md5.then(|| etag.to_ascii_lowercase())
+}
+
+/// Whether the object is encrypted with a key of a KMS or of the customer, so that its tag is not its MD5.
+fn is_encrypted(answer: &Answer) -> bool {
+    answer.header("x-amz-server-side-encryption").is_some_and(|kind| kind != "AES256")
+        || answer.header("x-amz-server-side-encryption-customer-algorithm").is_some()
 }
 
 /// Returns the request that copies an object, or a range of it.

@@ -37,8 +37,13 @@ const fn tables() -> [[u64; 256]; STEP] {
 }
 
 fn crc64nvme(bytes: &[u8]) -> u64 {
+    update(0, bytes)
+}
+
+/// Returns the checksum of some bytes and those that follow, given the checksum of the first ones.
+pub(super) fn update(before: u64, bytes: &[u8]) -> u64 {
     let (chunks, rest) = bytes.as_chunks::<STEP>();
-    let mut sum = !0_u64;
+    let mut sum = !before;
     for chunk in chunks {
         let both = u128::from_le_bytes(*chunk);
         let (mut first, mut last) = (sum ^ both as u64, (both >> 64) as u64);
@@ -148,6 +153,7 @@ mod tests {
                 )
             });
             assert_eq!(crc64nvme(&bytes[..size]), one_by_one, "{size}");
+            assert_eq!(update(crc64nvme(&bytes[..size / 3]), &bytes[size / 3..size]), one_by_one, "{size}");
         }
     }
 }

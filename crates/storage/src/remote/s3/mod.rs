@@ -5,6 +5,7 @@
 
 mod ahead;
 mod answers;
+mod checksum;
 mod client;
 mod config;
 mod copy;
@@ -33,8 +34,8 @@ use super::super::location::{may_be_folder, RemoteUrl};
 use super::super::notices::notice_hidden_object;
 use super::super::read::ReadFile;
 use super::super::store::{
-    Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreGuards, StoreSettings, TakeEntry,
-    UnfinishedUpload, WatchBytes,
+    Condition, Content, ObjectUpload, PendingCheck, RangeRead, Scheme, StagedObject, Store, StoreGuards, StoreSettings,
+    TakeEntry, UnfinishedUpload, WatchBytes,
 };
 use super::environment::Environment;
 use super::msc;
@@ -44,13 +45,14 @@ use super::version::known::{take_all, KnownObjects, ListedFolder};
 use super::version::ObjectVersion;
 use answers::{parse_page, Page};
 pub(super) use answers::{sum_of, text_of, walk};
+pub(super) use checksum::ObjectChecksum;
 use client::S3Client;
 pub(super) use client::{attempt, Action, Attempt, Call, S3Context, MAX_CLOCK_SECONDS};
 pub(super) use credentials::output_of;
 use failures::failure_of;
 use gristmill_core::{Failure, FileStamp, Outcome};
 pub(super) use keys::{CurrentKeys, FindKeys, GivenKeys, Keys, KeysFuture};
-pub(super) use object::{finish_read, get_range, head, ObjectClient, Objects, PendingAnswer, PendingPart};
+pub(super) use object::{bytes_in, finish_read, get_range, head, ObjectClient, Objects, PendingAnswer, PendingPart};
 pub(super) use queue::{has_parts, PartQueue, PartTarget, PartUpload};
 pub(super) use refusal::{Refusal, BUSY};
 use reqwest::header::HeaderMap;
@@ -346,6 +348,10 @@ impl Store for S3Store {
 
     fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
         self.age_of(url.key)
+    }
+
+    fn begin_check(&self, url: &RemoteUrl<'_>) -> Option<PendingCheck> {
+        Some(self.begin_check_of(url.key))
     }
 
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {

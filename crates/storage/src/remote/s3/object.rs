@@ -103,6 +103,11 @@ pub(in crate::remote) fn head(key: &str) -> Call {
     Call { method: Method::HEAD, range: None, ..get_range(key, 0..0, None) }
 }
 
+/// Returns the size of an object from the answer to HEAD.
+pub(in crate::remote) fn bytes_in(answer: &Answer) -> u64 {
+    answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default()
+}
+
 /// The objects of a bucket.
 pub(in crate::remote) struct Objects<C> {
     pub(in crate::remote) client: Arc<C>,
@@ -202,8 +207,7 @@ impl<C: ObjectClient> Objects<C> {
 
     /// Returns size and version of an object from the answer to HEAD.
     pub(in crate::remote) fn version_in(&self, answer: &Answer) -> ObjectVersion {
-        let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
-        ObjectVersion::of(&answer.headers, bytes, (self.client.version_of())(&answer.headers))
+        ObjectVersion::of(&answer.headers, bytes_in(answer), (self.client.version_of())(&answer.headers))
     }
 
     /// Returns the time since an object was written, by the clock of the store.

@@ -21,6 +21,8 @@ pub enum Fault {
     Stall(usize),
     /// The whole object, instead of the requested range.
     Whole,
+    /// One bit of the byte at this offset of the body differs.
+    Flip(usize),
 }
 
 /// A received request.
@@ -36,7 +38,7 @@ pub struct ReceivedRequest {
 #[derive(Default)]
 pub struct State {
     pub objects: BTreeMap<String, Vec<u8>>,
-    /// Faults by method, or by the beginning of the target.
+    /// Faults by the beginning of method and target, or of the target.
     pub faults: Vec<(String, Fault)>,
     pub requests: Vec<ReceivedRequest>,
     pub page: usize,
@@ -55,6 +57,8 @@ pub struct State {
     pub folders: Vec<String>,
     /// Answers of other services, by the beginning of the target.
     pub services: Vec<(String, u16, String)>,
+    /// An object that replaces the one of its key once a request was answered: the beginning of method and target, key and content.
+    pub replaced_after: Option<(String, String, Vec<u8>)>,
     /// Function that answers in another form than Amazon's.
     pub reply: Option<MakeReply>,
 }
@@ -104,7 +108,9 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) {
         let (fault, reply) = {
             let mut state = state.lock().unwrap();
             state.requests.push(request.clone());
-            let is_meant = |place: &str| request.method == place || request.target.starts_with(place);
+            let is_meant = |place: &str| {
+                format!("{} {}", request.method, request.target).starts_with(place) || request.target.starts_with(place)
+            };
             let at = state.faults.iter().position(|(place, _)| is_meant(place));
             let fault = at.map(|at| state.faults.remove(at).1);
             let reply = match (state.reply, request.method.as_str()) {
@@ -114,6 +120,11 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) {
                 (_, "PUT" | "POST" | "DELETE") => change(&mut state, &request, fault.as_ref()),
                 (_, _) => answer(&state, &request, fault.as_ref()),
             };
+            let line = format!("{} {}", request.method, request.target);
+            if let Some((_, key, bytes)) = state.replaced_after.take_if(|(place, ..)| line.starts_with(place.as_str()))
+            {
+                state.objects.insert(key, bytes);
+            }
             (fault.clone(), reply)
         };
         if !send(stream, &request, reply, fault) {
@@ -286,6 +297,7 @@ pub fn object(state: &State, request: &ReceivedRequest, key: &str, fault: Option
     let (tag, generation) = if matches!(fault, Some(Fault::OtherTag)) { other() } else { (tag, generation) };
     let mut headers =
         format!("ETag: {tag}\r\nx-goog-generation: {generation}\r\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
+    headers += state.metadata.get(key).map_or("", String::as_str);
     let range = request.headers.get("range").filter(|_| !matches!(fault, Some(Fault::Whole)));
     let Some(range) = range else { return Reply { status: 200, headers, body: bytes.clone() } };
     let (start, end) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
@@ -365,6 +377,7 @@ fn send(mut stream: &TcpStream, request: &ReceivedRequest, reply: Reply, fault: 
     let (mut length, mut cut) = (body.len(), None);
     match fault {
         Some(Fault::Cut(count) | Fault::Stall(count)) => cut = Some(count),
+        Some(Fault::Flip(at)) => body[at] ^= 1,
         Some(Fault::Short(count)) => {
             body.truncate(count);
             length = body.len();
