@@ -170,7 +170,7 @@ impl AzureClient {
         }
         if refusal.status == 401 && !corrections.keys {
             corrections.keys = true;
-            self.context.credentials.forget(keys).await;
+            self.context.credentials.forget(keys);
             return true;
         }
         false

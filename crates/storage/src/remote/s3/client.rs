@@ -376,7 +376,7 @@ impl S3Client {
             || refusal.status == 401 && self.context.maker == Vendor::Google;
         if let (Some(keys), true, false) = (&refusal.keys, is_ended, corrections.keys) {
             corrections.keys = true;
-            self.context.credentials.forget(keys).await;
+            self.context.credentials.forget(keys);
             return true;
         }
         // The policy of a bucket may refuse bodies that are not signed.
