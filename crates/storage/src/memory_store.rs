@@ -176,7 +176,7 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
         if self.bucket.starts_with(WITHOUT_LOOKUP) {
-            let failure = Failure::environment("looking", "these credentials may not have it listed");
+            let failure = Failure::environment("looking", "these credentials may not list it");
             return Err(failure.on(Subject::path(url.to_path())).into_io());
         }
         let folder = || (!self.below(&url.prefix()).is_empty()).then(FileInfo::of_prefix);
@@ -275,7 +275,7 @@ impl Store for MemoryStore {
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         if self.bucket.starts_with(WITHOUT_REMOVAL) {
-            let failure = Failure::environment("removing", "these credentials may not have it removed");
+            let failure = Failure::environment("removing", "these credentials may not remove it");
             return Err(failure
                 .on(Subject::path(url.to_path()))
                 .of_kind(ProblemKind::Other)

@@ -132,7 +132,7 @@ fn location_in_a_failing_store_counts_as_taken() {
     let hidden = Path::new("mem://hides-all/a");
     assert!(is_taken(hidden), "nothing is replaced");
     let failure = try_is_taken(hidden).unwrap_err();
-    let expected = "looking for files failed on mem://hides-all/a: these credentials may not have it listed";
+    let expected = "looking for files failed on mem://hides-all/a: these credentials may not list it";
     assert_eq!((failure.class.code(), failure.to_string().as_str()), (3, expected));
     assert!(!try_is_taken("mem://shows-all/a").unwrap() && !try_is_taken("/nonexistent/a").unwrap());
 }

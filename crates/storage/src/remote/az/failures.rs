@@ -137,13 +137,13 @@ fn wrong_keys(refusal: &Refusal, client: &AzureClient) -> (String, String) {
 
 fn denied(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) -> (String, String) {
     let (verb, permission, role) = match action {
-        Action::ListBuckets => ("listed", "l (list) for the account", "Reader"),
-        Action::List => ("listed", "l (list)", "Reader"),
-        Action::Read => ("read", "r (read)", "Reader"),
-        Action::Write => ("written", "c (create) and w (write)", "Contributor"),
-        Action::ListUploads => ("listed with its unfinished uploads", "l (list)", "Reader"),
-        Action::EndUpload => ("freed of its unfinished upload", "w (write) and d (delete)", "Contributor"),
-        Action::Remove => ("removed", "d (delete)", "Contributor"),
+        Action::ListBuckets => ("list it", "l (list) for the account", "Reader"),
+        Action::List => ("list it", "l (list)", "Reader"),
+        Action::Read => ("read it", "r (read)", "Reader"),
+        Action::Write => ("write it", "c (create) and w (write)", "Contributor"),
+        Action::ListUploads => ("list its unfinished uploads", "l (list)", "Reader"),
+        Action::EndUpload => ("abort its upload", "w (write) and d (delete)", "Contributor"),
+        Action::Remove => ("remove it", "d (delete)", "Contributor"),
     };
     let need = match &refusal.keys {
         Some(keys) if is_signature(keys) => format!("a signature (SAS) needs the permission {permission}"),
@@ -156,5 +156,5 @@ fn denied(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) ->
         "AuthorizationFailure" => "; the account may only be open to some networks",
         _ => "",
     };
-    (format!("these credentials may not have it {verb}"), format!("{need}{networks}"))
+    (format!("these credentials may not {verb}"), format!("{need}{networks}"))
 }

@@ -50,11 +50,12 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
         (401, _) if refusal.keys.is_some() && client.context.maker == Vendor::Google => {
             ("the credentials have expired".to_owned(), format!("renew {}", source(refusal)))
         }
-        (_, "ExpiredToken" | "TokenRefreshRequired" | "InvalidToken") => {
+        (_, "ExpiredToken" | "TokenRefreshRequired") => {
             let source = source(refusal);
             let hint = format!("renew {source}; after single sign-on, run `aws sso login --profile NAME`");
             ("the credentials have expired".to_owned(), hint)
         }
+        (_, "InvalidToken") => ("the session token is not valid".to_owned(), key_hint(refusal, client)),
         (_, "RequestTimeTooSkewed") => match refusal.clock_offset.abs() / 60 {
             0 => text("the clock here differs from that of the store", "set the clock"),
             minutes => text(&format!("the clock here is {minutes} minutes from that of the store"), "set the clock"),
@@ -117,29 +118,25 @@ fn key_hint(refusal: &Refusal, client: &S3Client) -> String {
 fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
     if client.context.maker == Vendor::Google {
         let (verb, right) = match action {
-            Action::ListBuckets => ("listed", "buckets.list"),
-            Action::List => ("listed", "objects.list"),
-            Action::Read => ("read", "objects.get"),
-            Action::Write => ("written", "objects.create and storage.objects.delete"),
-            Action::ListUploads => ("listed with its unfinished uploads", "multipartUploads.list"),
-            Action::EndUpload => ("freed of its unfinished upload", "multipartUploads.abort"),
-            Action::Remove => ("removed", "objects.delete"),
+            Action::ListBuckets => ("list it", "buckets.list"),
+            Action::List => ("list it", "objects.list"),
+            Action::Read => ("read it", "objects.get"),
+            Action::Write => ("write it", "objects.create and storage.objects.delete"),
+            Action::ListUploads => ("list its unfinished uploads", "multipartUploads.list"),
+            Action::EndUpload => ("abort its upload", "multipartUploads.abort"),
+            Action::Remove => ("remove it", "objects.delete"),
         };
         let hint = format!("these credentials need storage.{right} on {}", client.address(key));
-        return (format!("these credentials may not have it {verb}"), hint);
+        return (format!("these credentials may not {verb}"), hint);
     }
     let (verb, right, resource) = match action {
-        Action::ListBuckets => ("listed", "s3:ListAllMyBuckets", "*".to_owned()),
-        Action::List => ("listed", "s3:ListBucket", client.bucket.clone()),
-        Action::Read => ("read", "s3:GetObject", format!("{}/{key}", client.bucket)),
-        Action::Write => ("written", "s3:PutObject", format!("{}/{key}", client.bucket)),
-        Action::ListUploads => {
-            ("listed with its unfinished uploads", "s3:ListBucketMultipartUploads", client.bucket.clone())
-        }
-        Action::EndUpload => {
-            ("freed of its unfinished upload", "s3:AbortMultipartUpload", format!("{}/{key}", client.bucket))
-        }
-        Action::Remove => ("removed", "s3:DeleteObject", format!("{}/{key}", client.bucket)),
+        Action::ListBuckets => ("list it", "s3:ListAllMyBuckets", "*".to_owned()),
+        Action::List => ("list it", "s3:ListBucket", client.bucket.clone()),
+        Action::Read => ("read it", "s3:GetObject", format!("{}/{key}", client.bucket)),
+        Action::Write => ("write it", "s3:PutObject", format!("{}/{key}", client.bucket)),
+        Action::ListUploads => ("list its unfinished uploads", "s3:ListBucketMultipartUploads", client.bucket.clone()),
+        Action::EndUpload => ("abort its upload", "s3:AbortMultipartUpload", format!("{}/{key}", client.bucket)),
+        Action::Remove => ("remove it", "s3:DeleteObject", format!("{}/{key}", client.bucket)),
     };
     let payer = if client.context.config.request_payer { "" } else { "; if the requester pays, add --request-payer" };
     let policy = match action {
@@ -147,5 +144,5 @@ fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
         _ => "",
     };
     let hint = format!("these credentials need {right} on arn:aws:s3:::{resource}{payer}{policy}");
-    (format!("these credentials may not have it {verb}"), hint)
+    (format!("these credentials may not {verb}"), hint)
 }

@@ -12,8 +12,8 @@ fn shared_access_signature_is_sent_in_the_query_and_never_shown() {
     assert!(request.target.contains("sig=sassecret%3D") && !request.headers.contains_key("authorization"));
     let codes = [
         (403, "AuthenticationFailed", "has expired"),
-        (403, "AuthorizationPermissionMismatch", "may not have it read"),
-        (403, "AuthorizationFailure", "may not have it read"),
+        (403, "AuthorizationPermissionMismatch", "may not read it"),
+        (403, "AuthorizationFailure", "may not read it"),
         (404, "ContainerNotFound", "no such container"),
         (409, "BlobArchived", "is archived"),
         (400, "InvalidQueryParameterValue", "400"),

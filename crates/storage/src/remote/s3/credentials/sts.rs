@@ -67,7 +67,10 @@ impl CredentialChain {
             signer.sign("POST", &url, &mut headers, Some(body.as_bytes()));
         }
         let request = self.network.client(false).post(url).headers(headers).body(body);
-        let (status, answer) = self.fetch(request, false, "the token service").await?;
+        let sent = self.fetch(request, false, "the token service").await;
+        let (status, answer) = sent.map_err(|failure| {
+            failure.with_hint(format!("{source} needs it; AWS_ENDPOINT_URL_STS is for another address of the service"))
+        })?;
         let text = |name: &str| text_of(&answer, name).filter(|text| !text.is_empty());
         if status != 200 {
             let code = text("Code").unwrap_or_default();

@@ -280,8 +280,9 @@ fn s3_refusals_have_specific_messages() {
     for (status, code, why) in [
         (403, "InvalidAccessKeyId", "does not know the key …TEST"),
         (403, "SignatureDoesNotMatch", "secret of the key …TEST is wrong"),
-        (403, "AccessDenied", "may not have it listed"),
+        (403, "AccessDenied", "may not list it"),
         (403, "ExpiredToken", "credentials have expired"),
+        (400, "InvalidToken", "the session token is not valid"),
         (404, "NoSuchBucket", "there is no such bucket"),
         (301, "PermanentRedirect", "301 PermanentRedirect for the region us-east-1"),
         (400, "Weird<b>", "the store answers 400"),
@@ -306,7 +307,7 @@ fn refusal_code_of_a_head_request_is_fetched_by_another_request() {
     let server = Server::start(&[("k", b"abc")]);
     server.fault("HEAD", Fault::Answer(400, String::new(), String::new()));
     assert!(info(&store(&server), "k").unwrap().is_some(), "it was temporary");
-    for (code, why) in [("InvalidAccessKeyId", "does not know"), ("AccessDenied", "may not have it read")] {
+    for (code, why) in [("InvalidAccessKeyId", "does not know"), ("AccessDenied", "may not read it")] {
         (0..2).for_each(|_| server.fault("HEAD", Fault::Answer(403, String::new(), String::new())));
         server.fault("/b/k", refuse(403, code));
         let store = store(&server);
@@ -431,7 +432,7 @@ fn put_with_a_lost_answer_is_recognized_as_done() {
     assert!(put(&store, "free", Content::Bytes(b"x"), Condition::IfAbsent).unwrap());
     server.fault("PUT", Fault::Answer(403, String::new(), "<Error><Code>AccessDenied</Code></Error>".into()));
     let refused = failure(put(&store, "x", Content::Bytes(b"x"), Condition::Always).unwrap_err());
-    assert!(refused.why.contains("may not have it written"), "{refused}");
+    assert!(refused.why.contains("may not write it"), "{refused}");
     assert!(refused.hint.unwrap().contains("s3:PutObject"));
 }
 
