@@ -58,6 +58,7 @@ use exit::{CommandFailure, CommandResult, CommandSuccess};
 use gristmill_core::{Failure, Outcome, Problem, ProblemLog, ProblemSink as _, Subject};
 use gristmill_ops::datasets::{CheckRequest, InfoRequest};
 use gristmill_ops::engine::check::LintOptions;
+use gristmill_storage::local_copy::remove_temporary_copies;
 use gristmill_storage::location::{is_bucket_list, is_remote};
 use gristmill_storage::{files, notices};
 use printer::Printer;
@@ -99,7 +100,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
         command @ Some(Command::Mount(_) | Command::MountGuard(_) | Command::Energon(_)) => dispatch(command, &context),
         command => report_waits(&context, || dispatch(command, &context)),
     });
-    exit::report(&context, name, finished)
+    let code = exit::report(&context, name, finished);
+    remove_temporary_copies();
+    code
 }
 
 fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {

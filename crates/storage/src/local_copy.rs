@@ -6,7 +6,9 @@ use super::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use super::location::is_remote;
 use super::publish;
 use super::read::open_read;
-use gristmill_core::{Failure, FileStamp, Outcome};
+use super::scratch::Scratch;
+use super::space::{free_bytes, may_write};
+use gristmill_core::{text, Failure, FileStamp, Outcome, Subject};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -67,8 +69,17 @@ fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
     if is_whole(&copy, stamp) {
         return Ok(copy);
     }
-    missing_folders(folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
-    make_room(folder, stamp.bytes)?;
+    let (folder, copy) = match begin_in(folder, stamp.bytes) {
+        Ok(()) => (folder.to_owned(), copy),
+        Err(failure) => {
+            let other = temporary_folder().ok_or(failure)?;
+            let copy = other.join(name_of(path, stamp));
+            (other, copy)
+        }
+    };
+    if is_whole(&copy, stamp) {
+        return Ok(copy);
+    }
     let draft = folder.join(format!("{}{}", publish::TEMPORARY, publish::unique()));
     let fill = || {
         let mut file = RealFs.create_file(&draft)?;
@@ -87,6 +98,37 @@ fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
         return Err(failure);
     }
     Ok(copy)
+}
+
+/// Prepares the cache folder for a file of this size.
+fn begin_in(folder: &Path, bytes: u64) -> Outcome<()> {
+    missing_folders(folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
+    may_write(folder).map_err(|error| Failure::io("writing into the cache folder", folder, &error))?;
+    make_room(folder, bytes)?;
+    let free = free_bytes(folder)?;
+    if bytes <= free {
+        return Ok(());
+    }
+    let why = format!("{} are needed, and {} are free", text::bytes(bytes), text::bytes(free));
+    Err(Failure::environment("writing into the cache folder", why)
+        .on(Subject::path(folder))
+        .with_hint("set XDG_CACHE_HOME to another folder"))
+}
+
+/// Folder of copies that the cache folder cannot have, such as that of a read-only home folder.
+static TEMPORARY_FOLDER: Mutex<Option<Scratch>> = Mutex::new(None);
+
+fn temporary_folder() -> Option<PathBuf> {
+    let mut folder = TEMPORARY_FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
+    if folder.is_none() {
+        *folder = Scratch::create(None).ok();
+    }
+    folder.as_ref().map(|folder| folder.path().to_owned())
+}
+
+/// Removes the copies of this process that are not in the cache folder.
+pub fn remove_temporary_copies() {
+    drop(TEMPORARY_FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 #[cfg(test)]
@@ -109,5 +151,16 @@ mod tests {
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "no draft is left");
         assert!(copy_into(&folder, Path::new("mem://copies/none")).unwrap_err().is_missing());
         assert_eq!(local_copy(dir.path()).unwrap(), dir.path());
+    }
+
+    #[test]
+    fn copy_is_temporary_if_the_cache_folder_cannot_be_written() {
+        let path = Path::new("mem://copies/without-cache");
+        put(path, b"content");
+        let copy = copy_into(Path::new("/proc/none/remote"), path).unwrap();
+        assert_eq!(std::fs::read(&copy).unwrap(), b"content");
+        assert_eq!(copy_into(Path::new("/proc/none/remote"), path).unwrap(), copy, "it is used again");
+        remove_temporary_copies();
+        assert!(!copy.exists());
     }
 }

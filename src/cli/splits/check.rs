@@ -30,7 +30,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
     if let Some(path) = &args.excludes_to {
         refuse_existing(path)?;
     }
-    if !editor.unchecked_items().is_empty() && has_sample_tables(editor.root()) {
+    if !editor.unchecked_items().is_empty() && has_sample_tables(editor.root())? {
         let checked = check_items(editor.root(), &editor.unchecked_items(), &context.signals.cancel_on_signal())?;
         editor.take_checked(checked);
     }

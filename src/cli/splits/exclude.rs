@@ -8,7 +8,7 @@ use super::change::PendingChange;
 use super::{open, ACTIVITY};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, count, grouped};
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::energon::layout;
 use gristmill_ops::engine::outputs::exclude_item;
 use gristmill_ops::engine::splits::{check_items, Edit, ExcludeItem, Matches, Names, SplitEditor};
@@ -65,7 +65,7 @@ fn meant(editor: &SplitEditor, mut texts: Vec<String>, context: &Context) -> Out
         key.map(|key| exclude_item(shard, Some(key)))
     };
     let names: HashMap<String, String> = texts.iter().filter_map(|text| Some((text.clone(), escaped(text)?))).collect();
-    if names.is_empty() || !has_sample_tables(editor.root()) {
+    if names.is_empty() || !has_sample_tables(editor.root())? {
         return Ok(texts);
     }
     let asked: Vec<Arc<str>> =
@@ -89,7 +89,7 @@ fn resolve_items(change: &mut PendingChange, context: &Context) -> Outcome<()> {
         return Ok(());
     }
     let root = change.editor.root().to_path_buf();
-    if !has_sample_tables(&root) {
+    if !has_sample_tables(&root)? {
         let message = "the data set has no sample tables, so these samples were not looked up";
         change.problems.push(Problem::note(ProblemKind::MatchesNothing, Subject::default(), message));
         return Ok(());
@@ -100,10 +100,13 @@ fn resolve_items(change: &mut PendingChange, context: &Context) -> Outcome<()> {
 }
 
 /// Whether samples can be looked up by key.
-pub(super) fn has_sample_tables(root: &Path) -> bool {
+pub(super) fn has_sample_tables(root: &Path) -> Outcome<bool> {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
-    let tables = gristmill_data::formats::energon::tables::Tables::open(&database);
-    tables.is_ok_and(|tables| tables.has_table("samples").unwrap_or(false))
+    match gristmill_data::formats::energon::tables::Tables::open(&database) {
+        Ok(_) => Ok(true),
+        Err(failure) if failure.is_missing() || failure.class == ExitClass::Data => Ok(false),
+        Err(failure) => Err(failure),
+    }
 }
 
 fn refuse_unmatched(editor: &SplitEditor) -> Result<(), CommandFailure> {
