@@ -546,6 +546,9 @@ fn splits_locked_by_another_process_are_not_written() {
     let before = sandbox.read(YAML);
     let lock = r#"{"process":{"host":"elsewhere","pid":7,"boot_id":"x","started":1}}"#;
     sandbox.write("data/.nv-meta/gristmill/lock", lock);
+    // Splits wait for a lock that was written recently.
+    let file = std::fs::File::options().write(true).open(sandbox.path("data/.nv-meta/gristmill/lock")).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     sandbox.say("splits exclude data s_01.tar").ends(3).complains("--break-lock");
     assert_eq!(sandbox.read(YAML), before);
     sandbox.say("splits exclude data s_01.tar --break-lock").ends(0);

@@ -4,7 +4,7 @@ use super::files::is_taken;
 use super::files_ahead::forget_names;
 use super::fs::{Fs, RealFs};
 use super::identity::{ProcessIdentity, ProcessState};
-use super::location::RemoteUrl;
+use super::location::{is_remote, RemoteUrl};
 use super::notices;
 use super::publish::{remove_or_release, RELEASED};
 use super::run_folder::RunFolder;
@@ -229,7 +229,8 @@ impl DatasetLock {
                 }
             }
         }
-        Err(lock_failure(&path, holder.as_ref(), None))
+        let place = if is_remote(own.shown()) { own.shown() } else { &path };
+        Err(lock_failure(place, holder.as_ref(), None))
     }
 
     /// Releases several locks at once, as each release waits for a store.

@@ -46,8 +46,13 @@ fn near_address(path: &Path) -> Option<String> {
     }
     let folder = path.parent().filter(|folder| RemoteUrl::parse(folder).is_some_and(|url| !url.bucket.is_empty()))?;
     let entries = first_entries(folder, MAX_NAMES).ok()?;
-    let names = entries.iter().filter_map(|entry| entry.file_name().to_str());
-    let near = nearest(path.file_name()?.to_str()?, names)?;
+    let name = path.file_name()?.to_str()?;
+    let names = || entries.iter().filter_map(|entry| entry.file_name().to_str());
+    // A store may list an object that it does not have.
+    if names().any(|other| other == name) {
+        return None;
+    }
+    let near = nearest(name, names())?;
     Some(folder.join(near).to_string_lossy().into_owned())
 }
 
@@ -74,6 +79,8 @@ mod tests {
         assert_eq!(hint("mem://near-names/coca").unwrap(), "there is mem://near-names/coco");
         assert_eq!(hint("mem://near-names/coco/b.tar").unwrap(), "there is mem://near-names/coco/a.tar");
         assert_eq!(hint("mem://near-name/coco").unwrap(), "there is mem://near-names/coco");
+        put(Path::new("mem://near-names/listed"), b"");
+        assert_eq!(hint("mem://near-names/listed"), None, "it is not its own near name");
         for far in ["mem://near-names/other", "mem://near-names/none/a", "/near-names/coca"] {
             assert_eq!(hint(far), None, "{far}");
         }

@@ -95,6 +95,8 @@ fn the_lock_in_a_store_is_found_with_its_holder() {
     assert_eq!(stored.path, Path::new("mem://stored-lock/out.gristmill/lock"));
     assert!(stored.holder.starts_with(&format!("process {} on", std::process::id())), "{stored:?}");
     assert!(stored.hint.contains("--break-lock"));
+    let refused = acquire(&own).unwrap_err();
+    assert!(refused.to_string().contains("mem://stored-lock/out"), "{refused}");
     drop(lock);
     assert_eq!(DatasetLock::stored(&own).unwrap(), None);
     let left = Holder { process: dead(), token: "left".into(), system_lock: true };

@@ -1,20 +1,24 @@
 //! Writes edited splits: under the lock, only if the file is unchanged since it was opened, and atomically.
 
 use crate::engine::splits::{RejectedEdit, SplitEditor};
-use gristmill_core::{Failure, Outcome, RunOptions, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, RunOptions, Subject};
 use gristmill_pycompat::yaml_read;
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
-use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::lock::{is_lock_failure, DatasetLock};
 use gristmill_storage::publish::{recover, replace_version};
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 const ACTIVITY: &str = "writing the splits";
 /// Maximum number of attempts to write edits, each on a newer version of the file.
 const MAX_TRIES: u32 = 3;
+/// Time for which another edit may hold the lock, and the interval between attempts to take it.
+const MAX_EDIT_TIME: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const CHANGED: &str = "the file was changed by another program since it was opened";
 
 /// Result of writing edited splits.
@@ -67,11 +71,31 @@ pub fn write_on(
     let bytes = editor.text()?;
     let own = RunFolder::for_webdataset(root);
     let look = || _ = on_disk(editor.path());
-    let lock = DatasetLock::acquire_and_check(fs, &own, options.break_lock, &look)?;
+    let lock = acquire_lock(fs, &own, options, &look)?;
     let result = write_locked(fs, root, &own, editor, bytes, overwrite);
     drop(lock);
     own.remove_if_empty(fs);
     result
+}
+
+/// Takes the lock. Another edit holds it only for a moment, so this waits for a lock that was written recently.
+fn acquire_lock(fs: &dyn Fs, own: &RunFolder, options: &RunOptions, look: &(dyn Fn() + Sync)) -> Outcome<DatasetLock> {
+    let (until, cancel) = (Instant::now() + MAX_EDIT_TIME, Cancel::of_thread());
+    loop {
+        match DatasetLock::acquire_and_check(fs, own, options.break_lock, look) {
+            Err(failure) if is_lock_failure(&failure) && Instant::now() < until && may_be_edit(own) => {
+                cancel.check()?;
+                std::thread::sleep(POLL_INTERVAL);
+            }
+            result => return result,
+        }
+    }
+}
+
+/// Whether the lock on this machine is not older than an edit takes.
+fn may_be_edit(own: &RunFolder) -> bool {
+    let age = files::metadata(own.lock()).map(|info| info.modified().elapsed().unwrap_or_default());
+    age.map_or(true, |age| age < MAX_EDIT_TIME)
 }
 
 fn write_locked(
