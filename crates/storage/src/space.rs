@@ -9,13 +9,28 @@ use std::path::{Path, PathBuf};
 /// Returns how many bytes this user may still write on the file system of `path` (or of its nearest existing folder). Outputs in stores are
 /// created in the state folder, so its space is returned for them.
 pub fn free_bytes(path: &Path) -> Outcome<u64> {
-    if is_remote(path) {
-        return free_bytes(&xdg::state_dir_of(path));
-    }
+    let path = &folder_of_drafts(path);
     let there = nearest(path);
     let facts = rustix::fs::statvfs(&there)
         .map_err(|error| Failure::io("asking for free space", path, &std::io::Error::from(error)))?;
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
+}
+
+/// Returns the folder in which an output is created before it becomes visible: for a store, the state folder.
+pub fn folder_of_drafts(output: &Path) -> PathBuf {
+    if is_remote(output) {
+        xdg::state_dir_of(output)
+    } else {
+        output.to_owned()
+    }
+}
+
+/// Returns what to do if the folder of an output has too little space.
+pub fn hint_for_space(output: &Path) -> &'static str {
+    match is_remote(output) {
+        true => "free some space, or set XDG_STATE_HOME to a folder on another disk",
+        false => "free some space, or name an --output on another disk",
+    }
 }
 
 /// Whether two paths (or their nearest existing folders) are on the same file system.
@@ -60,5 +75,13 @@ mod tests {
         assert!(same_filesystem(dir.path(), &later).unwrap());
         assert!(!same_filesystem(dir.path(), Path::new("/proc")).unwrap());
         assert!(free_bytes(Path::new("not-there-at-all")).unwrap() > 0);
+    }
+
+    #[test]
+    fn outputs_in_stores_need_space_in_the_state_folder() {
+        let (stored, local) = (Path::new("mem://space/out"), Path::new("/data/out"));
+        assert_eq!(folder_of_drafts(stored), xdg::state_dir_of(stored));
+        assert_eq!(folder_of_drafts(local), local);
+        assert!(hint_for_space(stored).contains("XDG_STATE_HOME") && hint_for_space(local).contains("--output"));
     }
 }

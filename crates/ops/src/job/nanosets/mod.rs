@@ -15,7 +15,7 @@ use gristmill_storage::files::{is_dir, metadata, missing_folders, read_dir};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::publish::Publication;
-use gristmill_storage::space::free_bytes;
+use gristmill_storage::space::{folder_of_drafts, free_bytes, hint_for_space};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -54,9 +54,7 @@ fn check_space(what: &str, output: &Path, needed: u64) -> Outcome<()> {
         return Ok(());
     }
     let why = format!("{} are needed, and {} are free", text::bytes(needed), text::bytes(free));
-    Err(Failure::environment(what, why)
-        .on(Subject::path(output))
-        .with_hint("free some space, or name an --output on another disk"))
+    Err(Failure::environment(what, why).on(Subject::path(folder_of_drafts(output))).with_hint(hint_for_space(output)))
 }
 
 /// Existing files in the output folder, and whether they may be replaced.

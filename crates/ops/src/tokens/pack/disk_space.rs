@@ -8,7 +8,7 @@ use super::preview::preview_of;
 use super::Tuning;
 use crate::job::task::TaskContext;
 use gristmill_core::{text, Failure, Outcome, PackPlan, Subject};
-use gristmill_storage::space::free_bytes;
+use gristmill_storage::space::{folder_of_drafts, free_bytes, hint_for_space};
 
 /// Assumed maximum ratio of text to compressed size.
 const MAX_COMPRESSION_RATIO: u64 = 24;
@@ -44,8 +44,8 @@ pub(super) fn check(
     }
     context.log(format!("the disk is too full: {why}"));
     Err(Failure::environment("packing", why)
-        .on(Subject::path(&layout.output))
-        .with_hint("free some space, or name an --output on another disk"))
+        .on(Subject::path(folder_of_drafts(&layout.output)))
+        .with_hint(hint_for_space(&layout.output)))
 }
 
 /// Returns an upper bound of the disk space of a plan: twice the size of a token and an index entry for each byte of text.
