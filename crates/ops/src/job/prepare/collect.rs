@@ -6,7 +6,8 @@ use super::super::pool;
 use super::super::scan::{into_fatal_failure, unchanged};
 use super::Context;
 use crate::engine::index::SpooledShard;
-use gristmill_core::{text, Failure, Outcome, Shard, Subject};
+use gristmill_core::{text, Cancel, Failure, FileStamp, Outcome, ProblemKind, Shard, Subject};
+use gristmill_storage::listing::find_changed;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -53,6 +54,26 @@ pub(super) fn collect(
         }
     }
     Ok(spools)
+}
+
+/// Fails if a shard has changed since it was scanned: the indexes of this run would describe other bytes.
+pub(super) fn check_unchanged(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> Outcome<()> {
+    let shared = &context.shared;
+    let shards: Vec<Shard> = {
+        let state = shared.lock();
+        selection.positions.iter().filter_map(|&position| state.shards.get(position).cloned()).collect()
+    };
+    let scanned = shards.iter().zip(spools).map(|(shard, spool)| (&*shard.path, spool.scan.stamp));
+    fail_if_changed(scanned, &shared.cancel)
+}
+
+fn fail_if_changed<'a>(scanned: impl Iterator<Item = (&'a Path, FileStamp)>, cancel: &Cancel) -> Outcome<()> {
+    let Some(changed) = find_changed(scanned, cancel)? else { return Ok(()) };
+    let what = if changed.is_missing { "was removed" } else { "changed" };
+    Err(Failure::data("preparing", format!("it {what} after it was read; nothing is published"))
+        .on(Subject::path(changed.path))
+        .of_kind(ProblemKind::ChangedDuringScan)
+        .with_hint("wait until no program writes to it, then run again: the other shards are not read again"))
 }
 
 pub(super) fn spool_folder(own: &RunFolder) -> PathBuf {
@@ -175,4 +196,28 @@ fn scan_missing(
         Ok(())
     })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::memory_store::put;
+    use gristmill_storage::read::stamp_at;
+
+    #[test]
+    fn shard_that_changed_after_its_scan_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (local, stored) = (dir.path().join("a.tar"), Path::new("mem://changed-shards/set/a.tar"));
+        std::fs::write(&local, b"one").unwrap();
+        put(stored, b"one");
+        let scanned = [local.as_path(), stored].map(|path| (path, stamp_at(path).unwrap()));
+        let check = || fail_if_changed(scanned.into_iter(), &Cancel::default());
+        check().unwrap();
+        put(stored, b"two");
+        let failure = check().unwrap_err();
+        assert_eq!(failure.kind, Some(ProblemKind::ChangedDuringScan), "{failure}");
+        assert!(failure.to_string().contains("mem://changed-shards/set/a.tar: it changed"), "{failure}");
+        std::fs::remove_file(&local).unwrap();
+        assert!(check().unwrap_err().why.contains("was removed"));
+    }
 }

@@ -78,14 +78,18 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     }
 }
 
-/// Executes the plan. A plan that is refused because of the data cannot be resumed, so its work is removed.
+/// Executes the plan. A plan that is refused because of the data cannot be resumed, so its work is removed, unless only a shard has changed.
 fn run_or_clear(
     context: &Context,
     (own, lock): (&RunFolder, &DatasetLock),
     selection: Selection,
 ) -> Outcome<PrepareReport> {
     let result = run_planned(context, (own, lock), selection);
-    if result.as_ref().is_err_and(|failure| matches!(failure.class, ExitClass::Data | ExitClass::Usage)) {
+    let is_over = |failure: &Failure| {
+        matches!(failure.class, ExitClass::Data | ExitClass::Usage)
+            && failure.kind != Some(ProblemKind::ChangedDuringScan)
+    };
+    if result.as_ref().is_err_and(is_over) {
         clean_up(context, own);
     }
     result
@@ -397,6 +401,10 @@ fn finish(
         now: SystemTime::now(),
         drop_database: rerun::drops_database(&context.plan),
     };
+    // The originals of rewritten shards are compared when these are staged.
+    if renamed.is_empty() {
+        collect::check_unchanged(context, selection, spools)?;
+    }
     publish::publish(context, (own, lock), outputs, &mut report)?;
     context.board.log(format!(
         "prepared: {}, {}",
