@@ -190,6 +190,14 @@ fn pack_output_is_never_read_as_input() {
     sandbox.write("data/a.jsonl", jsonl(["one"]));
     let base = format!("pack data --tokenizer {} --eos-token {END}", bpe());
     sandbox.say(&format!("{base} --format nanosets --output data")).ends(2).complains("the same location as the input");
+    sandbox.write("data/b.jsonl", jsonl(["two"]));
+    sandbox
+        .say(&format!("{base} --format nanosets --output data/b.jsonl"))
+        .ends(2)
+        .complains("the output is a file that is read");
+    std::fs::remove_file(sandbox.path("data/b.jsonl")).unwrap();
+    sandbox.write("notes.txt", "a file");
+    sandbox.say(&format!("{base} --format mds --sample-size 8 --output notes.txt")).ends(2).complains("of this name");
     // For Nanosets every file of the folder is text; the run that writes tokens into the folder skips them.
     let inside = format!("{base} --format nanosets --output data/tokens");
     sandbox.say(&inside).ends(0);

@@ -79,3 +79,28 @@ fn terminated_pack_leaves_no_output() {
     }
     sandbox.say(&text).ends(0);
 }
+
+#[test]
+fn lock_of_a_run_that_was_killed_at_its_end_is_removed_by_the_next() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", jsonl(["one", "two"]));
+    let me = gristmill_storage::identity::ProcessIdentity::current();
+    let dead = gristmill_storage::identity::ProcessIdentity { started: me.started + 1, ..me };
+    let mut lock = serde_json::to_value(dead).unwrap();
+    (lock["token"], lock["system_lock"]) = ("left".into(), true.into());
+    let lock = lock.to_string();
+    for (output, line) in [
+        ("packed", line("nanosets", "packed")),
+        ("kept", "dedup data --minlen 50 --output kept --yes".to_owned()),
+        ("set/.nv-meta", "shard data --output set --sample-type CrudeWebdataset --yes".to_owned()),
+    ] {
+        sandbox.say(&line).ends(0);
+        let folder = match output {
+            "set/.nv-meta" => "set/.nv-meta/gristmill".to_owned(),
+            output => format!("{output}.gristmill"),
+        };
+        sandbox.write(&format!("{folder}/lock"), &lock);
+        sandbox.say(&line).ends(0).says("Nothing to do");
+        assert!(!sandbox.path(&folder).join("lock").exists(), "{line}");
+    }
+}

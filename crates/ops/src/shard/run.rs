@@ -179,6 +179,7 @@ fn has_other_inputs(context: &TaskContext, plan: &ShardPlan, layout: &OutputLayo
 /// Returns the report of a run that has nothing to do, and reports the findings of the previous run again.
 fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport> {
     context.log("nothing to do: the same plan has run");
+    release_left_locks(context, layout);
     report_earlier::<ShardPlan>(&layout.run_folder, layout.plan.inputs.iter().map(PathBuf::as_path), context)?;
     for (_, output) in layout.sets.iter().filter(|_| !layout.plan.preparation.no_prepare) {
         let own = RunFolder::for_webdataset(output);
@@ -190,6 +191,17 @@ fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport>
     report.resumed_shards = 0;
     report.take_findings(context);
     Ok(report)
+}
+
+/// Releases the locks of sets that a killed run has left. Errors are logged and not reported.
+fn release_left_locks(context: &TaskContext, layout: &OutputLayout) {
+    let sets = layout.sets.iter().map(|(_, output)| RunFolder::for_webdataset(output));
+    for own in sets.filter(DatasetLock::is_left) {
+        let cleared = DatasetLock::acquire(&*context.fs, &own, false).and_then(|_lock| own.remove_work(&*context.fs));
+        if let Err(error) = cleared {
+            context.log(format!("cleaning up: {error}"));
+        }
+    }
 }
 
 /// Runs a plan while holding the lock. `has_other_inputs` is set if the same plan has already run with different inputs.

@@ -138,7 +138,8 @@ impl<'a> UnlockedRun<'a> {
     /// Removes files of a run that was killed after publication. Errors are logged and not reported.
     fn clear_finished(&self) {
         let (fs, own) = (&*self.context.fs, &self.layout.run_folder);
-        if !files::exists(own.journal()) && !files::exists(own.work_folder()) {
+        let has_work = files::exists(own.journal()) || files::exists(own.work_folder());
+        if !has_work && !DatasetLock::is_left(own) {
             return;
         }
         let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| {
@@ -277,6 +278,7 @@ impl<'a> UnlockedRun<'a> {
             let why = format!("about {} are needed there, and {} are free", text::bytes(needed), text::bytes(free));
             Err(Failure::environment("deduplicating", why).on(Subject::path(place)).with_hint(hint))
         };
+        self.note_space_of_output()?;
         let scratch_free = space::free_bytes(&self.layout.scratch)?;
         if scratch > 0 {
             self.context.log(format!(
@@ -301,6 +303,25 @@ impl<'a> UnlockedRun<'a> {
             return refuse(scratch, scratch_free, &self.layout.scratch, hint);
         }
         Ok(())
+    }
+}
+
+impl UnlockedRun<'_> {
+    /// Warns if the output may not fit. Its size is only known once all repeats are found.
+    fn note_space_of_output(&self) -> Outcome<()> {
+        let most: u64 = self.inputs.written_files().iter().map(|file| file.bytes).sum();
+        let folder = space::folder_of_drafts(&self.layout.output);
+        let free = space::free_bytes(&folder)?;
+        if most <= free {
+            return Ok(());
+        }
+        let why = format!(
+            "the space may not be enough for the output: up to {} are needed, and {} are free",
+            text::bytes(most),
+            text::bytes(free)
+        );
+        let note = Problem::note(ProblemKind::Other, Subject::path(&folder), why);
+        self.context.problems.report(note.with_hint(space::hint_for_space(&self.layout.output)))
     }
 }
 

@@ -175,15 +175,19 @@ impl Inputs {
             }
         }
         let is_own = |file: &TextFile| {
-            let path = files::absolute(&file.path).unwrap_or_else(|_| file.path.clone());
+            let path = absolute(&file.path);
             self.own.iter().any(|own| path.starts_with(own))
         };
         let (own, files): (Vec<_>, Vec<_>) = files.into_iter().partition(is_own);
-        match own.first().filter(|_| files.is_empty()) {
-            Some(file) => Err(Failure::usage("packing", "the output is the same location as the input")
-                .on(Subject::path(&file.path))
-                .with_hint("name another output")),
-            None => Ok(files),
+        let is_output = |file: &&TextFile| self.own.contains(&absolute(&file.path));
+        let refuse = |why: &str, file: &TextFile| {
+            let failure = Failure::usage("packing", why).on(Subject::path(&file.path));
+            Err(failure.with_hint("name another output"))
+        };
+        match (own.iter().find(is_output), own.first().filter(|_| files.is_empty())) {
+            (Some(file), _) => refuse("the output is a file that is read", file),
+            (None, Some(file)) => refuse("the output is the same location as the input", file),
+            (None, None) => Ok(files),
         }
     }
 

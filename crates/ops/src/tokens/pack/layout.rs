@@ -64,6 +64,22 @@ impl Layout {
         std::iter::once(self.run_folder.path().to_owned()).chain(of_formats).collect()
     }
 
+    /// Fails if there is a file at the path of a folder that the run would write.
+    pub(super) fn check_folders(&self, plan: &PackPlan) -> Outcome<()> {
+        let folders = self.own_places(plan).into_iter().chain(self.place_of_several(plan));
+        match folders.into_iter().find(|folder| files::is_file(folder)) {
+            Some(file) => Err(Failure::usage("packing", "the output is a folder, and there is a file of this name")
+                .on(Subject::path(file))
+                .with_hint("name another output")),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the folder with the files of several formats.
+    fn place_of_several(&self, plan: &PackPlan) -> Option<PathBuf> {
+        formats::only_format(plan).is_none().then(|| self.output.clone())
+    }
+
     pub(super) fn spools(&self) -> PathBuf {
         self.run_folder.work_folder().join("spools")
     }

@@ -92,6 +92,7 @@ impl<'a> Job<'a> {
         let snapshots = fetch_remote(plan, false, context)?;
         let find = || find(plan, &layout, &specs, snapshots, &context.options, &context.cancel);
         let inputs = files::fetch_listing_during(&layout.output, find)?;
+        layout.check_folders(plan)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
@@ -116,7 +117,8 @@ impl<'a> Job<'a> {
     /// Removes work files of a run that was killed after publication. Logs errors instead of reporting them.
     fn clear_finished(&self) {
         let (fs, own) = (&*self.context.fs, &self.layout.run_folder);
-        if !files::exists(own.journal()) && !files::exists(own.work_folder()) {
+        let has_work = files::exists(own.journal()) || files::exists(own.work_folder());
+        if !has_work && !DatasetLock::is_left(own) {
             return;
         }
         let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| own.remove_work(fs));
