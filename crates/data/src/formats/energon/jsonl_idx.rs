@@ -5,9 +5,10 @@
 
 pub use super::tar_idx::{TarIdx as JsonlIdx, TarIdxWriter as JsonlIdxWriter, WORD_BYTES};
 
-use gristmill_core::Outcome;
+use gristmill_core::{ExitClass, Outcome};
 use gristmill_storage::files;
-use gristmill_storage::read::stamp_at;
+use gristmill_storage::location::is_remote;
+use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use std::path::{Path, PathBuf};
 
 /// Suffix of a data file's name.
@@ -47,15 +48,33 @@ impl IndexState {
     }
 }
 
+/// Opens the index of a JSONL file; `None` if there is none.
+pub fn open_file(path: &Path) -> Outcome<Option<ReadFile>> {
+    let index = index_path(path);
+    let looked_up = files::try_is_taken(&index);
+    if let Ok(false) = looked_up {
+        return Ok(None);
+    }
+    match open_read(&index) {
+        // Data in a store may be readable, but not permitted to be listed. A missing object is then refused like one that may not be read.
+        Err(failure) if looked_up.is_err() && (failure.is_missing() || failure.kind.is_some()) => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
 /// Checks the index of a JSONL file: its length, its first and its last value, and the times of both files. Two small reads, regardless of
 /// the file size.
 pub fn state_of(path: &Path) -> Outcome<IndexState> {
     let data = stamp_at(path)?;
     let idx_path = index_path(path);
-    if !files::is_taken(&idx_path) {
-        return Ok(IndexState::Missing);
-    }
-    let opened = JsonlIdx::open(&idx_path).and_then(|idx| Ok((idx.samples(), idx.end()?)));
+    let opened = match open_file(path) {
+        Ok(None) => return Ok(IndexState::Missing),
+        Ok(Some(file)) => JsonlIdx::of(file).and_then(|idx| Ok((idx.samples(), idx.end()?))),
+        Err(failure) if is_remote(path) && failure.kind.is_none() && failure.class == ExitClass::Environment => {
+            return Err(failure);
+        }
+        Err(failure) => Err(failure),
+    };
     let (samples, end) = match opened {
         Ok(found) => found,
         Err(failure) => return Ok(IndexState::OutOfDate { why: failure.why }),
@@ -113,6 +132,13 @@ mod tests {
             assert_eq!(state.word(), "index out of date");
         }
         assert!(state_of(&dir.path().join("none.jsonl")).is_err());
+    }
+
+    #[test]
+    fn index_is_missing_if_its_store_does_not_permit_listing() {
+        let path = Path::new("mem://hides-all/a.jsonl");
+        gristmill_storage::memory_store::put(path, b"{}\n");
+        assert!(open_file(path).unwrap().is_none());
     }
 
     #[test]

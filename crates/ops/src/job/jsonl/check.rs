@@ -5,9 +5,8 @@ use crate::engine::check::CheckCounts;
 use crate::engine::jsonl::{lint_unit, open, report_bad, report_not_utf8, units, IndexCompare, LineCounts};
 use crate::job::pool::run_units;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
-use gristmill_data::formats::energon::jsonl_idx::index_path;
-use gristmill_storage::files;
-use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_data::formats::energon::jsonl_idx::{index_path, open_file};
+use gristmill_storage::read::ReadFile;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -46,11 +45,7 @@ pub fn run_lint(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Out
 }
 
 fn index_of(path: &Path) -> Outcome<Option<IndexCompare>> {
-    let index = index_path(path);
-    match files::symlink_metadata(&index) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        _ => Ok(Some(IndexCompare::new(open_read(&index)?))),
-    }
+    Ok(open_file(path)?.map(IndexCompare::new))
 }
 
 fn checked(file: &ReadFile, counts: &LineCounts) -> CheckCounts {
