@@ -102,6 +102,8 @@ impl Guide for DedupGuide {
         let plan = plan_of(form);
         if self.listed != plan.source() {
             self.listed = plan.source().to_owned();
+            // A failure concerned the earlier input.
+            self.known.files.take_if(|files| files.is_err());
             self.workers.files.submit(PathBuf::from(plan.source()));
         }
         let relevant = relevant(&plan);

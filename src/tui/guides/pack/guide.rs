@@ -183,6 +183,8 @@ impl Guide for PackGuide {
         let files = (plan.inputs.clone(), chosen, formats::names(&plan));
         if !plan.inputs.is_empty() && self.last_requests.files.as_ref() != Some(&files) {
             self.last_requests.files = Some(files);
+            // A failure concerned the earlier inputs.
+            self.known.files.take_if(|files| files.is_err());
             self.workers.files.submit(plan.clone());
         }
         if let Some(documents) = self.known.documents.clone() {

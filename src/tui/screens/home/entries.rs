@@ -251,7 +251,7 @@ fn inspect_file(path: &Path, size: u64) -> EntryFacts {
 
 fn inspect_folder(path: &Path) -> EntryFacts {
     let mut counter = ShardCounter::new();
-    counter.folder(path, 0);
+    counter.count(path);
     let names =
         NamesBelow { has_shard: counter.shards > 0, has_media: counter.media > 0, tables: counter.tables.kind() };
     let kind = folder_kind(path, || names);
