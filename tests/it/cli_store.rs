@@ -286,3 +286,93 @@ fn web_address_with_a_brace_range_is_read_as_one_data_set() {
     stores.run(&format!("info {}", address("0002..0004"))).ends(3).complains("shard_0004.tar");
     stores.run(&format!("prepare {} --yes", address("0000..0003"))).ends(2);
 }
+
+/// CRC-64/NVME of `123456789`.
+const CHECKSUM: &str = "x-amz-checksum-crc64nvme: rosUhgp5mIg=\r\n";
+
+#[test]
+fn copied_object_with_another_checksum_is_fetched_again_once() {
+    let stores = Stores::empty();
+    {
+        let mut state = stores.server.state.lock().unwrap();
+        state.objects.insert("k".to_owned(), b"123456789".to_vec());
+        state.metadata.insert("k".to_owned(), CHECKSUM.to_owned());
+    }
+    let flip = |times: usize| (0..times).for_each(|_| stores.server.fault("GET /b/k", Fault::Flip(3)));
+    flip(1);
+    stores.run("cp s3://b/k once --yes").ends(0);
+    assert_eq!(std::fs::read(stores.sandbox.path("once")).unwrap(), b"123456789");
+    flip(2);
+    stores.run("cp s3://b/k twice --yes").ends(1).complains("does not have the checksum of the store");
+    assert!(!stores.sandbox.path("twice").exists(), "wrong content is not published");
+    assert!(stores.server.state.lock().unwrap().faults.is_empty());
+    // Without a checksum the store's answers are taken as they are.
+    stores.server.state.lock().unwrap().metadata.clear();
+    flip(1);
+    stores.run("cp s3://b/k unknown --yes").ends(0);
+    assert_eq!(std::fs::read(stores.sandbox.path("unknown")).unwrap(), b"123556789");
+}
+
+#[test]
+fn shard_in_a_store_that_is_replaced_after_its_scan_is_refused() {
+    let stores = Stores::new();
+    let (key, bytes) = {
+        let state = stores.server.state.lock().unwrap();
+        let shard = state.objects.iter().find(|(key, _)| key.starts_with("set/") && key.ends_with(".tar")).unwrap();
+        (shard.0.clone(), shard.1.iter().copied().chain([0; 512]).collect::<Vec<u8>>())
+    };
+    let prepare = "prepare s3://b/set --split-ratio 8,1,1 --skip-dataset-yaml --yes";
+    let place = format!("GET /b/{key}");
+    stores.server.state.lock().unwrap().replaced_after = Some((place, key, bytes));
+    stores.run(prepare).ends(1).complains("after it was read");
+    assert!(stores.stored("set").keys().all(|key| !key.starts_with(".nv-meta")), "nothing is published");
+    stores.run(prepare).ends(0);
+}
+
+#[test]
+fn samples_are_looked_up_without_a_cache_folder() {
+    let stores = Stores::new();
+    stores.run("prepare s3://b/set --split-ratio 8,1,1 --skip-dataset-yaml --yes").ends(0);
+    let shard = stores.stored("set").into_keys().find(|key| key.ends_with(".tar")).unwrap();
+    let line = format!("splits exclude s3://b/set {shard}/typo --yes");
+    let mut command = stores.sandbox.command(line.split_whitespace());
+    stores.run_as(command.env("XDG_CACHE_HOME", "/proc/none")).ends(2).complains("the shard has no such sample");
+}
+
+#[test]
+fn jsonl_object_without_permission_to_list_has_no_index() {
+    let stores = Stores::empty();
+    stores.server.state.lock().unwrap().objects.insert("t/a.jsonl".to_owned(), b"{}\n".to_vec());
+    let refused = "<Error><Code>AccessDenied</Code></Error>";
+    for command in ["info", "lint"] {
+        (0..40).for_each(|_| stores.server.fault("GET /b?", Fault::Answer(403, String::new(), refused.into())));
+        let ran = stores.run(&format!("{command} s3://b/t/a.jsonl"));
+        assert!(!ran.err.contains("out of date") && ran.code < 3, "{}", ran.err);
+        assert!(ran.out.contains("not indexed") || ran.err.contains("not indexed"), "{}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn concurrent_edits_of_splits_wait_for_each_other() {
+    let stores = Stores::new();
+    let root = stores.sandbox.path("set");
+    stores.run("prepare set --split-ratio 8,1,1 --skip-dataset-yaml --yes").ends(0);
+    let shard = stores.stored("set").into_keys().find(|key| key.ends_with(".tar")).unwrap();
+    let edit = &|number: usize| {
+        let line = format!("splits exclude set {shard}/sample-{number} --allow-unmatched --yes");
+        stores.run(&line).ends(0);
+    };
+    std::thread::scope(|scope| (0..3).for_each(|number| _ = scope.spawn(move || edit(number))));
+    let splits = std::fs::read_to_string(root.join(".nv-meta/split.yaml")).unwrap();
+    (0..3).for_each(|number| assert!(splits.contains(&format!("sample-{number}")), "{splits}"));
+}
+
+#[test]
+fn doctor_looks_for_no_lock_on_a_web_server() {
+    let stores = Stores::empty();
+    for key in ["o", "o.gristmill/lock"] {
+        stores.server.state.lock().unwrap().objects.insert(key.to_owned(), b"<html>".to_vec());
+    }
+    let ran = stores.run(&format!("doctor {}/b/o", stores.server.address));
+    assert!(ran.out.contains("/b/o") && !ran.out.contains("another process"), "{}{}", ran.out, ran.err);
+}

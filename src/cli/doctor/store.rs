@@ -255,7 +255,8 @@ impl Examination<'_> {
 
     /// Finds the locks of runs that write an output or a data set at this address.
     fn find_locks(&mut self) {
-        if self.url.key.is_empty() {
+        // No run locks what it cannot write; some web servers have an answer for every address.
+        if self.url.key.is_empty() || !self.url.scheme.is_writable {
             return;
         }
         for own in [RunFolder::for_output(self.path), RunFolder::for_webdataset(self.path)] {

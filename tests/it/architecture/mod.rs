@@ -40,7 +40,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("engine", 28_107),
     ("formats", 7_062),
     ("fuse", 1_210),
-    ("job", 14_160),
+    ("job", 14_185),
     ("media", 13_600),
     ("mount", 1_680),
     ("operations", 5_235),
@@ -50,10 +50,10 @@ const BUDGETS: &[(&str, usize)] = &[
     ("pycompat", 4_553),
     ("shard", 6_250),
     ("source", 12_932),
-    ("storage", 16_440),
+    ("storage", 16_655),
     ("tokenizer", 6_720),
-    ("tokens", 12_020),
-    ("tui", 33_068),
+    ("tokens", 12_023),
+    ("tui", 33_104),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited.
