@@ -125,6 +125,23 @@ fn unknown_types_fields_and_parts_are_found_before_anything_is_written() {
 }
 
 #[test]
+fn field_map_is_refused_only_if_all_tried_samples_have_a_part_that_fails() {
+    let sandbox = Sandbox::new();
+    let broken = [("0.txt".to_owned(), b"abc".to_vec()), ("0.png".to_owned(), Vec::new())];
+    let mut some = broken.to_vec();
+    some.extend(["1.txt", "2.txt"].map(|name| (name.to_owned(), b"abc".to_vec())));
+    sandbox.tar_of("some/s.tar", &some);
+    let line = "--split-ratio 1,0,0 --sample-type CaptioningSample --field-map";
+    let native = format!("prepare some --yes {line} image=png --field-map caption=txt");
+    sandbox.say(&native).ends(1).complains("field 'image' fails on 1 of 3 samples that were tried");
+    assert!(sandbox.has("some/.nv-meta/.info.json"));
+    sandbox.tar_of("all/s.tar", &broken);
+    let drop_in = format!("energon prepare all --non-interactive {line}");
+    let ran = sandbox.run(drop_in.split(' ').chain([r#"{"image": "png", "caption": "txt"}"#])).ends(2);
+    assert_eq!(ran.err.matches("fails on every sample that was tried").count(), 1, "{}", ran.err);
+}
+
+#[test]
 fn a_dry_run_prints_and_writes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();

@@ -181,7 +181,7 @@ fn failing(plan: &PreparePlan, tried: &FieldCheck, is_optional: bool, samples: &
         tried.results.iter().zip(samples).filter_map(|(result, sample)| Some((result.as_ref().err()?, sample)));
     let errors: Vec<_> = errors.filter(|(error, _)| !matches!(error, FieldError::NoPart { .. })).collect();
     let (error, sample) = errors.first()?;
-    let all = tried.results.iter().all(Result::is_err);
+    let all = errors.len() == tried.results.len();
     let count = gristmill_core::text::count(samples.len() as u64, "sample");
     let message = if all {
         format!("field '{}' fails on every sample that was tried: {error}", tried.field)

@@ -335,10 +335,10 @@ pub(super) fn drops_database(plan: &PreparePlan) -> bool {
 pub(super) fn refuse(context: &Context, problems: Vec<Problem>) -> Outcome<()> {
     let mut first = None;
     for problem in problems {
-        if problem.severity == gristmill_core::Severity::Refusal && first.is_none() {
-            first = Some(problem.clone());
+        match problem.severity == gristmill_core::Severity::Refusal && first.is_none() {
+            true => first = Some(problem),
+            false => context.shared.problems.report(problem)?,
         }
-        context.shared.problems.report(problem)?;
     }
     first.map_or(Ok(()), |problem| Err(problem.into_failure()))
 }
