@@ -72,6 +72,35 @@ fn unknown_end_token_is_refused_without_compat() {
 }
 
 #[test]
+fn unknown_token_is_that_of_the_files_next_to_the_tokenizer() {
+    let sandbox = case("pack_eod_unknown");
+    sandbox.write("tk/tokenizer.json", sandbox.read("../tokenizers/wl200/tokenizer.json"));
+    sandbox.write("input/pack.yaml", sandbox.text("input/pack.yaml").replace("../tokenizers/wl200", "tk"));
+    sandbox.write("expected/data.idx", expected("pack_eod_unknown", "data.idx"));
+    let pack = || replay(&sandbox, "pack_eod_unknown", "pack_encoded_data", "--file_existence_policy override");
+    let general = r#"{"tokenizer_class": "PreTrainedTokenizerFast"}"#;
+    for config in ["{}", general, r#"{"tokenizer_class": "BertTokenizer", "unk_token": null}"#] {
+        sandbox.write("tk/tokenizer_config.json", config);
+        for (ran, _) in pack() {
+            ran.ends(2).complains("is not in the tokenizer's vocabulary");
+        }
+        assert!(!sandbox.has("expected/data.pbin"), "{config}");
+    }
+    let packs = || {
+        for (ran, _) in pack() {
+            ran.ends(0).complains("(id 0)");
+        }
+    };
+    for config in [r#"{"tokenizer_class": "BertTokenizer"}"#, r#"{"unk_token": {"content": "<unk>"}}"#] {
+        sandbox.write("tk/tokenizer_config.json", config);
+        packs();
+    }
+    sandbox.write("tk/tokenizer_config.json", general);
+    sandbox.write("tk/special_tokens_map.json", r#"{"unk_token": "<unk>"}"#);
+    packs();
+}
+
+#[test]
 fn invalid_special_token_values_of_a_configuration_are_refused() {
     let sandbox = case("pack_special_tokens_list");
     let yaml = sandbox.text("input/pack.yaml");

@@ -1,14 +1,17 @@
 //! The end token of documents if the named one is not in the vocabulary.
 
+use super::config::stored_unknown;
 use gristmill_core::text::display_safe;
-use gristmill_core::{Problem, ProblemKind, Subject};
+use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
 use gristmill_tokenizer::{Tokenizer, TokenizerKind};
 
 /// Returns the unknown token, which the reference program uses for an end token that is not in the vocabulary; `None` if the token exists
-/// or the tokenizer has no unknown token.
-pub fn unknown_end(tokenizer: &Tokenizer, token: &str) -> Option<u32> {
-    let is_missing = tokenizer.kind() == TokenizerKind::Json && tokenizer.id_of(token).is_none();
-    tokenizer.unknown().filter(|_| is_missing)
+/// or the files of the tokenizer name no unknown token. `named` is the tokenizer of the plan.
+pub fn unknown_end(named: &str, tokenizer: &Tokenizer, token: &str) -> Outcome<Option<u32>> {
+    match tokenizer.kind() == TokenizerKind::Json && tokenizer.id_of(token).is_none() {
+        true => stored_unknown(named, tokenizer),
+        false => Ok(None),
+    }
 }
 
 /// Returns the note that documents end with the unknown token `id`.

@@ -7,6 +7,7 @@ mod tokenizer;
 
 pub use resolve::{resolved, EnvVars};
 pub use tokenizer::stored_config;
+pub(in crate::engine::modalities) use tokenizer::stored_unknown;
 
 use crate::engine::modalities::{unknown_end, unknown_end_note};
 use gristmill_core::pack::{ModalitiesTarget, SpecialToken, TextField};
@@ -126,7 +127,8 @@ impl PackConfig {
 /// note on this; `None` if the token exists, or there is no unknown token.
 pub fn use_unknown_as_end_token(plan: &mut PackPlan) -> Outcome<Option<Problem>> {
     let Some(token) = plan.modalities.as_ref().and_then(|target| target.eod_token.clone()) else { return Ok(None) };
-    let Some(id) = unknown_end(&Tokenizer::load_unproven(&plan.tokenizer)?, &token) else { return Ok(None) };
+    let tokenizer = Tokenizer::load_unproven(&plan.tokenizer)?;
+    let Some(id) = unknown_end(&plan.tokenizer, &tokenizer, &token)? else { return Ok(None) };
     if let Some(target) = &mut plan.modalities {
         target.eod_token = None;
     }

@@ -5,15 +5,20 @@ use gristmill_core::{Outcome, Subject};
 use gristmill_pycompat::{json_read, Node};
 use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
-use gristmill_tokenizer::Tokenizer;
+use gristmill_tokenizer::{path_of, Tokenizer};
 use std::path::Path;
 
-/// Maximum size of a `tokenizer_config.json`, in bytes.
+/// Maximum size of a JSON file next to a tokenizer, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 /// Key of the padding token.
 const PAD_TOKEN: &str = "pad_token";
+/// Key of the unknown token.
+const UNKNOWN_TOKEN: &str = "unk_token";
+/// Beginning of the names of the classes without default tokens.
+const GENERAL_CLASS: &str = "PreTrainedTokenizer";
 /// Keys of special tokens with a single text as value.
-const ONE_TOKEN: [&str; 7] = ["bos_token", "eos_token", "unk_token", "sep_token", PAD_TOKEN, "cls_token", "mask_token"];
+const ONE_TOKEN: [&str; 7] =
+    ["bos_token", "eos_token", UNKNOWN_TOKEN, "sep_token", PAD_TOKEN, "cls_token", "mask_token"];
 /// Key of the list of additional special tokens.
 const ADDITIONAL: &str = "additional_special_tokens";
 /// Value from which a length means that there is no limit.
@@ -124,11 +129,7 @@ impl TokenizerConfig {
         });
         let pad_tokens = self.special_tokens.iter().find(|(key, _)| key == PAD_TOKEN).map(|(_, tokens)| tokens);
         let named = pad_tokens.and_then(|tokens| tokens.first().cloned());
-        let pad_token = named.or_else(|| match stored.get(PAD_TOKEN) {
-            Some(Node::Str(token)) => Some(token.clone()),
-            Some(token) => token.get("content").and_then(Node::as_str).map(str::to_owned),
-            None => None,
-        });
+        let pad_token = named.or_else(|| stored.get(PAD_TOKEN).and_then(token_text).map(str::to_owned));
         let pad_to = limit.filter(|_| self.pads_to_length);
         Ok(Lengths {
             truncate_to: limit.filter(|_| self.truncation),
@@ -161,8 +162,36 @@ fn special_tokens_of(section: &Section<'_>) -> Outcome<Vec<(String, Vec<String>)
 
 /// Reads `tokenizer_config.json` from the folder of the tokenizer; null if it is missing or cannot be read.
 pub fn stored_config(path: &str) -> Outcome<Node> {
-    let path = Path::new(path);
+    stored_file(Path::new(path), "tokenizer_config.json")
+}
+
+/// Returns the unknown token as the reference program knows it: from the files next to `tokenizer.json`, or the default of the class that
+/// they name, which is the unknown token of the model. The general class has no default.
+pub(in crate::engine::modalities) fn stored_unknown(named: &str, tokenizer: &Tokenizer) -> Outcome<Option<u32>> {
+    let Ok(path) = path_of(named) else { return Ok(None) };
+    let config = stored_file(&path, "tokenizer_config.json")?;
+    // The older file counts only if the newer one does not list the added tokens.
+    let older = match config.get("added_tokens_decoder") {
+        Some(_) => Node::Null,
+        None => stored_file(&path, "special_tokens_map.json")?,
+    };
+    if let Some(token) = older.get(UNKNOWN_TOKEN).or_else(|| config.get(UNKNOWN_TOKEN)) {
+        return Ok(token_text(token).and_then(|token| tokenizer.id_of(token)));
+    }
+    let model = stored_file(&path, "config.json")?;
+    let keys = [(&config, "tokenizer_class"), (&model, "tokenizer_class"), (&model, "model_type")];
+    let class = keys.into_iter().find_map(|(file, key)| file.get(key).and_then(Node::as_str));
+    Ok(tokenizer.unknown().filter(|_| class.is_some_and(|class| !class.starts_with(GENERAL_CLASS))))
+}
+
+/// Returns the text of a token, which is a text or a map with its content.
+fn token_text(token: &Node) -> Option<&str> {
+    token.as_str().or_else(|| token.get("content")?.as_str())
+}
+
+/// Reads a JSON file from the folder of the tokenizer; null if it is missing or cannot be read.
+fn stored_file(path: &Path, name: &str) -> Outcome<Node> {
     let folder = if files::is_dir(path) { path } else { path.parent().unwrap_or(Path::new("")) };
-    let bytes = read_whole(&folder.join("tokenizer_config.json"), MAX_CONFIG_BYTES)?.unwrap_or_default();
+    let bytes = read_whole(&folder.join(name), MAX_CONFIG_BYTES)?.unwrap_or_default();
     Ok(std::str::from_utf8(&bytes).ok().and_then(|text| json_read::read(text).ok()).unwrap_or(Node::Null))
 }

@@ -48,7 +48,10 @@ pub(super) fn notes(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Toke
         _ => None,
     });
     // Without `--compat`, an unknown end token is refused.
-    let unknown = end.filter(|_| plan.compat).and_then(|token| Some((token, unknown_end(tokenizer, token)?)));
+    let unknown = end.filter(|_| plan.compat).and_then(|token| {
+        let id = unknown_end(&plan.tokenizer, tokenizer, token).ok().flatten()?;
+        Some((token, id))
+    });
     let mut notes: Vec<Problem> = unknown.map(|(token, id)| unknown_end_note(token, id)).into_iter().collect();
     let is_set = tokenizer.padding().is_some() || tokenizer.truncation().is_some();
     if is_set && tokenizer.kind() == TokenizerKind::Json {

@@ -59,7 +59,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &T
 
 /// Returns the end token. With `--compat`, the unknown token replaces an end token that the vocabulary does not have.
 fn modalities_end(plan: &PackPlan, tokenizer: &Tokenizer, token: &str) -> Outcome<u32> {
-    match (tokenizer.expect_id(token), unknown_end(tokenizer, token)) {
+    match (tokenizer.expect_id(token), unknown_end(&plan.tokenizer, tokenizer, token)?) {
         (Err(_), Some(id)) if plan.compat => Ok(id),
         (Err(failure), Some(id)) => {
             let near = failure.hint.as_ref().map_or_else(String::new, |near| format!("{near} "));
