@@ -101,6 +101,21 @@ fn unknown_token_is_that_of_the_files_next_to_the_tokenizer() {
 }
 
 #[test]
+fn lines_without_any_document_are_packed_only_with_compat() {
+    let sandbox = case("pack_bpe");
+    sandbox.write("input/data.jsonl", "{\"text\": 5}\n{\"text\": \"\"}\n");
+    sandbox.say("modalities data create_raw_index input/data.jsonl --index_path expected/data.idx").ends(0);
+    for (ran, _) in replay(&sandbox, "pack_bpe", "pack_encoded_data", "") {
+        ran.ends(1).complains("input/data.jsonl: no line gave a document").complains("jq_pattern");
+    }
+    assert!(!sandbox.has("expected/data.pbin"));
+    for (ran, _) in replay(&sandbox, "pack_bpe", "pack_encoded_data", "--compat") {
+        ran.ends(0);
+    }
+    assert_eq!(sandbox.read("expected/data.pbin").len(), 17, "a header, the width of tokens and an empty index");
+}
+
+#[test]
 fn invalid_special_token_values_of_a_configuration_are_refused() {
     let sandbox = case("pack_special_tokens_list");
     let yaml = sandbox.text("input/pack.yaml");

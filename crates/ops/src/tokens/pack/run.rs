@@ -378,19 +378,27 @@ impl<'a> Job<'a> {
             TextField::Key(key) => totals.keys.is_empty() || totals.keys.contains(key),
             TextField::Jq(_) => totals.keys.is_empty(),
         };
-        if has_field && may_be_empty(self.plan) {
+        if self.plan.compat || has_field && may_be_empty(self.plan) {
             return Ok(());
         }
         let mut reasons: Vec<&(String, bool, u64)> = totals.targets.iter().flat_map(|target| &target.skipped).collect();
         reasons.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
         let most = reasons.first().map_or("", |(reason, _, _)| reason);
         let files = self.inputs.line_files();
-        let unit = if files.iter().all(|file| file.source.is_table()) { "row" } else { "line" };
-        let failure = Failure::data("packing", format!("no {unit} gave a document ({most})"))
-            .on(files.first().map_or_else(Subject::default, |file| Subject::path(&file.path)));
-        Err(match totals.keys.is_empty() {
-            true => failure.with_hint("another field may hold the text: --text-key NAME"),
-            false => failure.with_hint(format!("wrong field? The {unit}s have the keys: {}", totals.keys.join(", "))),
+        let has_rows = !files.is_empty() && files.iter().all(|file| file.source.is_table());
+        let unit = if has_rows { "row" } else { "line" };
+        // With a raw index, the text is the input of the plan.
+        let subject = match files.first() {
+            Some(file) => Subject::path(&file.path),
+            None => self.plan.inputs.first().map_or_else(Subject::default, Subject::path),
+        };
+        let failure = Failure::data("packing", format!("no {unit} gave a document ({most})")).on(subject);
+        Err(match (totals.keys.is_empty(), &self.plan.text) {
+            (true, TextField::Key(_)) => failure.with_hint("another field may hold the text: --text-key NAME"),
+            (true, TextField::Jq(_)) => failure.with_hint("the jq program selects the text: --jq, or jq_pattern"),
+            (false, _) => {
+                failure.with_hint(format!("wrong field? The {unit}s have the keys: {}", totals.keys.join(", ")))
+            }
         })
     }
 
