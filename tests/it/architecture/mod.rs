@@ -49,7 +49,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("prompt", 1_294),
     ("pycompat", 4_553),
     ("shard", 6_250),
-    ("source", 12_932),
+    ("source", 12_938),
     ("storage", 16_655),
     ("tokenizer", 6_720),
     ("tokens", 12_023),

@@ -406,15 +406,22 @@ impl<'a, W: Window> Walker<'a, W> {
     }
 
     /// Returns the offset of the next header if the size in the entry's own header is correct and the pax size, which no checksum protects,
-    /// is wrong.
+    /// is wrong. A smaller pax size that leads to a header is correct, as for other readers. A larger one could be damaged and skip entries.
     fn find_next_by_own_size(&mut self, draft: &Draft) -> Outcome<Option<u64>> {
         let own = draft.next_by_own_size.filter(|&own| own != draft.next).and_then(|own| u64::try_from(own).ok());
         let Some(own) = own else { return Ok(None) };
-        if !self.window.has_bytes_to(own)? {
+        let by_pax = u64::try_from(draft.next).unwrap_or(u64::MAX);
+        if by_pax < own && self.is_header_at(by_pax)? {
             return Ok(None);
         }
-        let block = self.window.bytes(own, BLOCK)?;
-        Ok(<&[u8; BLOCK]>::try_from(block).is_ok_and(is_plausible).then_some(own))
+        Ok(self.is_header_at(own)?.then_some(own))
+    }
+
+    fn is_header_at(&mut self, offset: u64) -> Outcome<bool> {
+        if !self.window.has_bytes_to(offset)? {
+            return Ok(false);
+        }
+        Ok(<&[u8; BLOCK]>::try_from(self.window.bytes(offset, BLOCK)?).is_ok_and(is_plausible))
     }
 
     /// Skips an entry whose headers are valid but contain impossible values.

@@ -109,6 +109,21 @@ fn too_large_pax_size_loses_only_its_own_entry() {
 }
 
 #[test]
+fn smaller_pax_size_that_leads_to_a_header_is_taken_over_the_size_of_the_header() {
+    let pax_zero = [pax("9 size=0\n"), block(b"b.txt", b'0', 3)].concat();
+    let found = scan_bytes(&archive(&[entry(b"a.txt", b"1"), pax_zero, entry(b"c.txt", b""), entry(b"d.txt", b"4")]));
+    assert_eq!((found.keys(), found.damage()), (vec!["a", "b", "c", "d"], vec![]));
+    // A pax size that leads into the content is wrong.
+    let pax_one = [pax("9 size=1\n"), entry(b"b.txt", &[7; 600])].concat();
+    let found = scan_bytes(&archive(&[entry(b"a.txt", b"1"), pax_one, entry(b"c.txt", b""), entry(b"d.txt", b"4")]));
+    assert_eq!((found.keys(), found.damage()), (vec!["a", "c", "d"], vec![ProblemKind::BadExtendedHeader]));
+    // A larger pax size may skip entries.
+    let pax_large = [pax("13 size=1025\n"), entry(b"b.txt", &[7; 100])].concat();
+    let found = scan_bytes(&archive(&[entry(b"a.txt", b"1"), pax_large, entry(b"c.txt", b"3"), entry(b"d.txt", b"4")]));
+    assert_eq!((found.keys(), found.damage()), (vec!["a", "c", "d"], vec![ProblemKind::BadExtendedHeader]));
+}
+
+#[test]
 fn invalid_header_sizes_are_problems_without_panic() {
     for field in [
         [0xffu8; 12],
