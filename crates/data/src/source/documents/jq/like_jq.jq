@@ -4,6 +4,10 @@
 def join($by):
   [.[] | if isnumber or isboolean then tojson else . // "" end] | [.[:1][], (.[1:][] | $by // "", .)] | concat;
 
+def nul_escaped: split("\u0000") | join("\\0");
+def @html: tostring | nul_escaped | escape_html;
+def @sh: [if isarray then .[] end | if . >= "" then "'\(nul_escaped | escape_sh)'" else "\(.)" end] | join(" ");
+
 def captured: map(select(.name) | { (.name): .string }) | add + {};
 
 def test(re; flags): matches(re; flags) | length > 0;
