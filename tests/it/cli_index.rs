@@ -104,6 +104,7 @@ fn invalid_index_flags_are_usage_errors() {
     ] {
         sandbox.say(words).ends(2);
     }
+    sandbox.say("index none --format forager").ends(2).complains("the index is of files whose names end in .jsonl");
     sandbox.say("index no.jsonl --format modalities").ends(3);
 }
 

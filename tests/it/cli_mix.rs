@@ -166,6 +166,7 @@ fn aux_sources_are_written_for_crude_members_and_missing_media_reported() {
     assert_eq!(text.matches("aux:").count(), 1, "a JSONL file is part of train alone: {text}");
     assert!(text.contains("  val:\n    blend:\n    - path: a\n"), "{text}");
     sandbox.say("mix new --blend a --aux m=b --output x.yaml").ends(2).complains("no member is crude or JSONL");
+    sandbox.say("mix new --blend nope.jsonl --aux m=b --output x.yaml").ends(3).complains("nope.jsonl");
     sandbox.say("mix new --blend b --aux m --output x.yaml").ends(2).complains("not of the form NAME=PATH");
 }
 

@@ -142,6 +142,14 @@ fn field_map_is_refused_only_if_all_tried_samples_have_a_part_that_fails() {
 }
 
 #[test]
+fn names_of_parts_are_quoted_in_hints() {
+    let sandbox = Sandbox::new();
+    sandbox.tar_of("data/s.tar", &["a.", "a.cls"].map(|name| (name.to_owned(), b"1".to_vec())));
+    let line = "prepare data --yes --split-ratio 1,0,0 --sample-type TextSample --field-map text=png";
+    sandbox.say(line).ends(2).complains("the parts are '', 'cls'");
+}
+
+#[test]
 fn a_dry_run_prints_and_writes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();

@@ -178,7 +178,7 @@ fn unknown_part_names_are_refused_with_a_suggestion() {
     for dry in ["", " --dry-run"] {
         let say = |flags: &str| sandbox.say(&format!("shard in --output out {flags}{dry}"));
         say("--drop-parts jgp").ends(2).complains("--drop-parts").complains("did you mean 'jpg'?");
-        say("--keep-parts jpg,xyzzy").ends(2).complains("'xyzzy'").complains("the parts are jpg, txt");
+        say("--keep-parts jpg,xyzzy").ends(2).complains("'xyzzy'").complains("the parts are 'jpg', 'txt'");
         say("--rename-part jgp=png").ends(2).complains("--rename-part");
     }
     assert!(!sandbox.has("out"));

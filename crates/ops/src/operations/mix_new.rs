@@ -224,7 +224,9 @@ impl Operation for MixNew {
             found.push(problem.with_hint("for example --joiner my.module:join"));
         }
         let mut sources = plan.members.iter().filter(|member| has_aux(member)).peekable();
-        if sources.peek().is_some() && !sources.any(|member| takes_aux(&member.path)) {
+        // Members that do not exist are reported when they are opened.
+        let may_have_aux = |member: &MixMember| !files::exists(&member.path) || takes_aux(&member.path);
+        if sources.peek().is_some() && !sources.any(may_have_aux) {
             let why = "no member is crude or JSONL, and others have no aux sources";
             let problem = Problem::refusal(ProblemKind::BadName, Subject::field("--aux"), why);
             found.push(problem.with_hint("prepare a member with --sample-type CrudeWebdataset, or leave --aux out"));

@@ -201,7 +201,7 @@ impl<'a> Chooser<'a> {
         if let Some((flag, name)) = self.unmatched.first() {
             let names: Vec<String> = self.listed.shares().into_iter().map(|share| share.name).collect();
             let known = names.iter().map(String::as_str);
-            let shown: Vec<_> = known.clone().take(MAX_NAMES).map(display_safe).collect();
+            let shown: Vec<_> = known.clone().take(MAX_NAMES).map(|name| format!("'{}'", display_safe(name))).collect();
             let there = format!("{}{}", shown.join(", "), if names.len() > MAX_NAMES { " …" } else { "" });
             let hint = match nearest(name, known) {
                 Some(near) => format!("did you mean '{}'? The parts are {there}", display_safe(near)),

@@ -34,6 +34,9 @@ impl InputRules {
         nothing_hint: "name the files, or say which: --glob '**/*.jsonl.gz' finds compressed ones",
         ..Self::JSON_LINES
     };
+    /// Like [`Self::PLAIN_JSON_LINES`], for an index, which is not of compressed files or of single files.
+    pub const INDEXED_JSON_LINES: Self =
+        Self { nothing_hint: "the index is of files whose names end in .jsonl or .JSONL", ..Self::PLAIN_JSON_LINES };
     /// Selects all files.
     pub const EVERY_FILE: Self = Self {
         is_read: |_| true,

@@ -67,7 +67,7 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
     }
     let handles = context.handles();
     let selection = Selection { follows_reference: true, ..Selection::default() };
-    let listing = list(std::slice::from_ref(&plan.base), selection, &InputRules::PLAIN_JSON_LINES, handles.cancel)?;
+    let listing = list(std::slice::from_ref(&plan.base), selection, &InputRules::INDEXED_JSON_LINES, handles.cancel)?;
     for problem in listing.problems {
         handles.problems.report(problem)?;
     }

@@ -177,7 +177,7 @@ fn no_such_part(field: &FieldExpr, absent: &[&str], facts: &DatasetFacts) -> Pro
         Problem::note(ProblemKind::NoSuchPart, subject, message)
     };
     let known: Vec<&str> = facts.parts.keys().map(String::as_str).take(1_000).collect();
-    let shown = known.iter().take(12).copied().collect::<Vec<_>>().join(", ");
+    let shown = known.iter().take(12).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     let more = if known.len() > 12 { " …" } else { "" };
     problem.with_hint(match nearest(wanted, known.iter().copied()) {
         Some(near) => format!("did you mean '{near}'? The parts are {shown}{more}"),
