@@ -38,6 +38,19 @@ fn equivalent_command_of_prepare_writes_the_same_splits() {
 }
 
 #[test]
+fn written_files_have_the_permissions_of_the_first_shard() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    sandbox.tar("data/s.tar", ["0"]);
+    std::fs::set_permissions(sandbox.path("data/s.tar"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    sandbox.say(&format!("prepare data --split-ratio 1,0,0 {TEXT}")).ends(0);
+    for name in ["split.yaml", "gristmill/report.json", "gristmill/plan.yaml"] {
+        let facts = std::fs::metadata(sandbox.path(&format!("data/.nv-meta/{name}"))).unwrap();
+        assert_eq!(facts.permissions().mode() & 0o777, 0o640, "{name}");
+    }
+}
+
+#[test]
 fn repeated_prepare_does_nothing() {
     let sandbox = prepared();
     let uuid = sandbox.read("data/.nv-meta/index.uuid");

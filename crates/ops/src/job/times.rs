@@ -71,7 +71,10 @@ fn write(own: &RunFolder, report: impl Fn() -> Outcome<Option<Vec<u8>>>) -> Outc
     let fs = RealFs;
     let _lock = DatasetLock::acquire(&fs, own, false)?;
     let result = match report()? {
-        Some(bytes) => write_file(&fs, &own.report(), &bytes, 0o644),
+        Some(bytes) => {
+            let mode = files::metadata(own.report()).map_or(0o600, |facts| facts.mode & 0o777);
+            write_file(&fs, &own.report(), &bytes, mode)
+        }
         None => Ok(()),
     };
     // Acquiring the lock creates the work folder, which is removed again unless it belongs to a stopped run.

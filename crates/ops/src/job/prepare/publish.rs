@@ -53,7 +53,7 @@ pub(super) fn publish(
         let state = context.shared.lock();
         outputs.selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
     };
-    let mode = shards.first().map_or(0o644, |shard| file_mode(shard.mode));
+    let mode = mode_beside(&shards);
     // Counts four more files: the database, its uuid, the report and the plan.
     let expected = (outputs.renamed.len() + shards.len() + outputs.texts.len() + 4) as u64;
     let publication = Publication::begin(&*context.shared.fs, root, own)?.checking(lock, "preparing");
@@ -114,6 +114,11 @@ fn is_same(listing: &Listing, target: &Path, spool: &Path) -> bool {
         (Ok(old), Ok(new)) => old == new,
         _ => false,
     }
+}
+
+/// Returns the permissions of the files that describe the shards: those of the first one.
+fn mode_beside(shards: &[Shard]) -> u32 {
+    shards.first().map_or(0o644, |shard| file_mode(shard.mode))
 }
 
 /// Returns the permissions of the shard, plus read and write permission for the owner.
@@ -212,16 +217,18 @@ fn stage_own(
     let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), recorded, result: report };
     let json =
         serde_json::to_vec_pretty(&saved).map_err(|e| Failure::environment("writing the report", e.to_string()))?;
-    publication.stage_bytes(&own.report(), &json, 0o644)?;
+    // The report names keys of samples, which only readers of the shards may know.
+    let mode = mode_beside(shards);
+    publication.stage_bytes(&own.report(), &json, mode)?;
     let (unlisted, path) = (context.shared.problems.unlisted().lines(), own.unlisted_problems());
     match unlisted.is_empty() {
-        false => publication.stage_bytes(&path, &unlisted, 0o644)?,
+        false => publication.stage_bytes(&path, &unlisted, mode)?,
         true if files::try_exists(&path).map_err(|error| Failure::io(LOOKUP_ACTIVITY, &path, &error))? => {
             publication.remove(&path)?
         }
         true => {}
     }
-    publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.recorded_plan)?.as_bytes(), 0o644)
+    publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.recorded_plan)?.as_bytes(), mode)
 }
 
 /// Returns the text files of a full preparation.
