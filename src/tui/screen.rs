@@ -233,6 +233,11 @@ pub trait Screen {
         action.label()
     }
 
+    /// Returns the description of an action in help: that of the action, unless the screen has a more specific one.
+    fn help(&self, action: Action) -> &'static str {
+        action.help()
+    }
+
     /// Returns the description of what a number typed after `:` does, such as `go to sample`. `None` if numbers have no meaning.
     fn number_label(&self) -> Option<&'static str> {
         None

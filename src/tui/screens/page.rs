@@ -106,6 +106,13 @@ impl Screen for Page {
         self.crumbs.clone()
     }
 
+    fn help(&self, action: Action) -> &'static str {
+        match action {
+            Action::Close => "Closes the page.",
+            action => action.help(),
+        }
+    }
+
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(Action::Close) => return vec![Effect::Pop],

@@ -17,6 +17,8 @@ struct PickerItem {
     action: Action,
     /// Label of the action on the screen below.
     label: &'static str,
+    /// Description of the action on the screen below.
+    help: &'static str,
     keys: String,
     /// The reason why the action cannot be run now; `None` if it can.
     disabled: Option<String>,
@@ -56,11 +58,19 @@ impl Picker {
             if items.iter().any(|item| item.action == action) {
                 continue;
             }
-            let elsewhere =
-                Context::ALL.iter().find(|c| keymap.entries(**c).any(|e| e.context == **c && e.action == action));
-            let Some(&context) = elsewhere else { continue };
-            let disabled = Some(format!("works in: {}", context.title()));
-            items.push(PickerItem { action, label: action.label(), keys: String::new(), disabled });
+            let is_bound = |c: &&Context| keymap.entries(**c).any(|e| e.context == **c && e.action == action);
+            let contexts: Vec<&str> = Context::ALL.iter().filter(is_bound).map(|context| context.title()).collect();
+            if contexts.is_empty() {
+                continue;
+            }
+            let disabled = Some(format!("on: {}", contexts.join(", ")));
+            items.push(PickerItem {
+                action,
+                label: action.label(),
+                help: action.help(),
+                keys: String::new(),
+                disabled,
+            });
         }
         Self { number_label: screen.number_label(), ..Self::new(PickerKind::Palette, items) }
     }
@@ -83,19 +93,23 @@ impl Picker {
 
     fn filter(&mut self) {
         let pattern = Pattern::parse(self.field.value(), CaseMatching::Smart, Normalization::Smart);
-        let mut scored: Vec<(u32, usize)> = Vec::new();
+        let typed = self.field.value().to_lowercase().replace('-', " ");
+        let mut scored = Vec::new();
         let mut buffer = Vec::new();
         for (index, item) in self.items.iter().enumerate() {
-            let name = format!("{} {}", item.action.id(), item.keys);
+            let name = format!("{} {} {}", item.name(), item.action.id(), item.keys);
             // A match in the name weighs twice as much as one in the help sentence.
             let by_name = pattern.score(Utf32Str::new(&name, &mut buffer), &mut self.matcher).map(|s| s * 2);
-            let by_help = contains_words(item.action.help(), self.field.value()).then_some(1);
+            let by_help = contains_words(item.help, self.field.value()).then_some(1);
             if let Some(score) = by_name.max(by_help) {
-                scored.push((score, index));
+                let is_start = item.name().starts_with(&typed);
+                // What can be run comes before what cannot, and a short name before a longer one.
+                let length = std::cmp::Reverse(item.name().len());
+                scored.push(((is_start, item.disabled.is_none(), score, length), index));
             }
         }
         if !self.field.is_empty() {
-            scored.sort_by_key(|&(score, index)| (std::cmp::Reverse(score), index));
+            scored.sort_by_key(|&(rank, index)| (std::cmp::Reverse(rank), index));
         }
         self.shown = scored.into_iter().map(|(_, index)| index).collect();
         self.list = ListState::new(self.shown.len());
@@ -129,7 +143,7 @@ impl Picker {
         const LINES: u16 = 2;
         let Some(item) = self.selected().filter(|_| inner.height >= 10) else { return inner };
         let why = item.disabled.as_ref().map(|why| format!(" Not available: {why}.")).unwrap_or_default();
-        let sentence = format!("{}{why}", item.action.help());
+        let sentence = format!("{}{why}", item.help);
         let lines = text::wrap(&sentence, usize::from(inner.width).saturating_sub(4));
         let top = inner.bottom() - LINES;
         let rule = ui.glyphs.border.horizontal_top.repeat(usize::from(inner.width));
@@ -155,6 +169,13 @@ impl Picker {
     }
 }
 
+impl PickerItem {
+    /// Returns the name of the action, which is unique.
+    fn name(&self) -> String {
+        self.action.id().replace('-', " ")
+    }
+}
+
 fn contains_words(sentence: &str, typed: &str) -> bool {
     let sentence = sentence.to_lowercase();
     typed.split_whitespace().all(|word| sentence.contains(&word.to_lowercase()))
@@ -174,8 +195,8 @@ fn items_here(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Vec<PickerIt
             continue;
         }
         let disabled = screen.disabled_reason(entry.action);
-        let label = screen.label(entry.action);
-        items.push(PickerItem { action: entry.action, label, keys: keys.join(" "), disabled });
+        let (label, help) = (screen.label(entry.action), screen.help(entry.action));
+        items.push(PickerItem { action: entry.action, label, help, keys: keys.join(" "), disabled });
     }
     items
 }
@@ -260,18 +281,18 @@ fn item_line(item: &PickerItem, kind: PickerKind, columns: usize, ui: &Ui) -> Li
     let rest = columns.saturating_sub(keys + name + 3);
     let style = if item.disabled.is_some() { ui.theme.disabled } else { ui.theme.text };
     let shown_name = match kind {
-        PickerKind::Help => item.label,
-        PickerKind::Palette => item.action.id(),
+        PickerKind::Help => item.label.to_owned(),
+        PickerKind::Palette => item.name(),
     };
     let cell = |text: &str, width: usize| text::pad_end(&text::fit_end(text, width, ui.glyphs), width);
     let sentence = match &item.disabled {
         Some(why) => format!("({why})"),
-        None => item.action.help().to_owned(),
+        None => item.help.to_owned(),
     };
     Line::from(vec![
         Span::styled(cell(&item.keys, keys), if item.disabled.is_some() { style } else { ui.theme.key }),
         Span::raw(" "),
-        Span::styled(cell(shown_name, name), style),
+        Span::styled(cell(&shown_name, name), style),
         Span::raw(" "),
         Span::styled(text::fit_end(&sentence, rest, ui.glyphs), ui.theme.muted),
     ])

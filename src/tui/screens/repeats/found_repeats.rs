@@ -294,7 +294,7 @@ impl Ranges for FoundRepeats {
                 Some("there is no further length that way")
             }
             Action::Toggle if matches!(self.request.target, RepeatsTarget::Folder(_)) => {
-                Some("the whole folder is looked at")
+                Some("the whole folder is searched already")
             }
             _ => None,
         }

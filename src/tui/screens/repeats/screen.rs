@@ -105,6 +105,21 @@ impl<R: Ranges> Screen for RangesPage<R> {
         }
     }
 
+    fn help(&self, action: Action) -> &'static str {
+        match (action, self.listed) {
+            (Action::KeptCopy, ListKind::Passages) => "Shows the text of the passage in its first document.",
+            (Action::KeptCopy, ListKind::Files) => "Lists the documents of the file.",
+            (Action::Passages, ListKind::Passages) | (Action::ByFile, ListKind::Files) => {
+                "Lists the documents with repeated text again."
+            }
+            (Action::Left, _) => "Shows repeats of the next shorter length.",
+            (Action::Right, _) => "Shows repeats of the next longer length.",
+            (Action::NextPane, _) => "Moves between the list and the text.",
+            (Action::Close, _) => "Closes the repeats.",
+            (action, _) => action.help(),
+        }
+    }
+
     fn disabled_reason(&self, action: Action) -> Option<String> {
         let why = match action {
             Action::JumpBack if !self.has_jumped() => Some("there was no jump"),

@@ -81,7 +81,7 @@ fn repeats_of_a_subfolder_start_and_search_in_that_folder() {
     let effects = screen.handle(Input::Action(Action::Toggle));
     let [Effect::Push(anew)] = effects.as_slice() else { panic!("nothing is looked for anew") };
     assert!(anew.title()[1].ends_with("out/c"), "{:?}", anew.title());
-    assert_eq!(anew.disabled_reason(Action::Toggle).as_deref(), Some("the whole folder is looked at"));
+    assert_eq!(anew.disabled_reason(Action::Toggle).as_deref(), Some("the whole folder is searched already"));
 }
 
 #[test]
