@@ -13,16 +13,12 @@ use crate::prompt;
 use crate::tui::{recent, FirstScreen};
 use gristmill_core::options::Answer;
 use gristmill_core::text::display_safe;
-use gristmill_core::{Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity, Subject};
+use gristmill_core::{Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_ops::engine::modalities::config;
 use gristmill_ops::job::report::{counts_value, Report};
-use gristmill_ops::operations::{is_plan, AnyPlan};
-use gristmill_storage::files;
+use gristmill_ops::operations::{write_plan, AnyPlan};
 use gristmill_storage::files_ahead::FilesAhead;
-use gristmill_storage::fs::RealFs;
 use gristmill_storage::memory::usual_memory;
-use gristmill_storage::publish::write_file;
-use gristmill_storage::read::read_whole;
 use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
@@ -140,26 +136,6 @@ pub fn save_plan(plan: &dyn AnyPlan, context: &Context) -> Outcome<()> {
     write_plan(path, &plan.to_yaml()?)?;
     context.printer.print_status(format!("Plan written to {}.", report::quoted(path)));
     Ok(())
-}
-
-/// Maximum size in bytes of a plan file.
-const MAX_PLAN_BYTES: u64 = 64 << 20;
-
-/// Writes a plan to `path`, replacing an earlier plan. A file that is not a plan is not replaced, and is a usage failure.
-fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
-    let is_free = match files::symlink_metadata(path) {
-        Ok(facts) if facts.is_dir() => false,
-        Ok(facts) if !facts.is_empty() => {
-            let there = read_whole(path, MAX_PLAN_BYTES).ok().flatten().unwrap_or_default();
-            std::str::from_utf8(&there).is_ok_and(is_plan)
-        }
-        _ => true,
-    };
-    if !is_free {
-        let failure = Failure::usage("saving the plan", "a file with this name exists, and it is not a plan");
-        return Err(failure.on(Subject::path(path)).with_hint("choose another name"));
-    }
-    write_file(&RealFs, path, yaml.as_bytes(), 0o644)
 }
 
 fn run_options(plan: &dyn AnyPlan, context: &Context) -> RunOptions {

@@ -122,12 +122,16 @@ pub fn age(time: Duration) -> String {
     }
 }
 
-/// Returns the notice about a restored draft, with the key that discards it.
-pub fn draft_line(words: &str, key: String, ui: &Ui) -> Line<'static> {
+/// Returns the notice about a restored draft of this age, with the key that discards it.
+pub fn draft_line(time: Duration, key: String, columns: usize, ui: &Ui) -> Line<'static> {
+    const WORDS: &str = " discards it";
+    let words = format!("{} restored from a draft ({}) {}", ui.glyphs.arrow, age(time), ui.glyphs.dot);
+    let room = columns.saturating_sub(text::width(&key) + WORDS.len() + 1);
     Line::from(vec![
-        Span::styled(format!("{} {words} ", ui.glyphs.arrow), ui.theme.accent),
+        Span::styled(text::fit_end(&words, room, ui.glyphs), ui.theme.accent),
+        Span::raw(" "),
         Span::styled(key, ui.theme.key),
-        Span::styled(" discards them", ui.theme.muted),
+        Span::styled(WORDS, ui.theme.muted),
     ])
 }
 

@@ -1,24 +1,24 @@
 //! The popup that asks for the name of a plan file and writes it.
 
+use super::frame::find_step_index;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::{popup, Level, TextField, Toast};
-use gristmill_core::Outcome;
-use gristmill_ops::operations::AnyPlan;
+use gristmill_ops::operations::{write_plan, AnyPlan};
 use gristmill_storage::files;
-use gristmill_storage::fs::RealFs;
-use gristmill_storage::publish::write_file;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The popup that saves a plan.
 pub struct SavePlan {
     env: UiEnv,
     plan: Box<dyn AnyPlan>,
     name: TextField,
+    /// The existing file for which the user was asked whether to replace it.
+    replaced: Option<PathBuf>,
 }
 
 impl SavePlan {
@@ -34,11 +34,11 @@ impl SavePlan {
         };
         let unused = (1..1_000).map(name).find(|name| !files::exists(env.save_dir.join(name)));
         let name = TextField::new(&unused.unwrap_or_else(|| name(1_000)));
-        Self { env, plan, name }
+        Self { env, plan, name, replaced: None }
     }
 
-    /// Writes the plan. An existing file is not replaced.
-    fn save(&self) -> Vec<Effect> {
+    /// Writes the plan. An existing plan is replaced when this is called twice for its name; another file is never replaced.
+    fn save(&mut self) -> Vec<Effect> {
         let name = self.name.value().trim();
         let path = self.env.save_dir.join(name);
         let shown = self.env.short_path(&path);
@@ -46,18 +46,16 @@ impl SavePlan {
         if name.is_empty() {
             return vec![toast(Level::Warn, "the plan needs a file name".to_owned())];
         }
-        if files::exists(&path) {
-            return vec![toast(Level::Warn, format!("{shown} exists; choose another name"))];
+        if files::exists(&path) && self.replaced.as_ref() != Some(&path) {
+            self.replaced = Some(path);
+            let key = self.env.key(Context::GuidedText, Action::Next);
+            return vec![toast(Level::Warn, format!("{shown} exists; {key} again replaces it"))];
         }
-        match write(&*self.plan, &path) {
+        match self.plan.to_yaml().and_then(|yaml| write_plan(&path, &yaml)) {
             Ok(()) => vec![Effect::Pop, toast(Level::Ok, format!("saved; run it with: gristmill run {shown}"))],
             Err(failure) => vec![Effect::failure(&failure)],
         }
     }
-}
-
-fn write(plan: &dyn AnyPlan, path: &Path) -> Outcome<()> {
-    write_file(&RealFs, path, plan.to_yaml()?.as_bytes(), 0o644)
 }
 
 impl Screen for SavePlan {
@@ -71,6 +69,20 @@ impl Screen for SavePlan {
 
     fn wants_text(&self) -> bool {
         true
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        match action {
+            Action::Next => "save",
+            action => action.label(),
+        }
+    }
+
+    fn disabled_reason(&self, action: Action) -> Option<String> {
+        let is_of_form = matches!(action, Action::NextField | Action::PreviousField | Action::SavePlan)
+            || matches!(action, Action::StartAfresh | Action::Advanced)
+            || find_step_index(action).is_some();
+        is_of_form.then(|| "the plan is being saved".into())
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {

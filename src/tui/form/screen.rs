@@ -446,6 +446,15 @@ impl Screen for FormScreen {
         }
     }
 
+    fn help(&self, action: Action) -> &'static str {
+        match action {
+            Action::Run => "Starts the run with the answers given.",
+            Action::Close if self.form.step == 0 => "Closes the form; answers are kept as a draft.",
+            Action::StartAfresh => "Discards all answers and starts with those proposed by the data.",
+            action => action.help(),
+        }
+    }
+
     fn disabled_reason(&self, action: Action) -> Option<String> {
         let form = &self.form;
         let kind = form.field().filter(|_| form.rail.is_none()).map(|field| form.kind(field));
@@ -472,7 +481,7 @@ impl Screen for FormScreen {
             }
             Action::Next if form.is_review() => Some("this is the last step".into()),
             Action::StartAfresh if form.draft.is_none() && form.stopped.is_none() && !self.is_changed() => {
-                Some("nothing was answered yet".into())
+                Some("no answer was changed yet".into())
             }
             action => match find_step_index(action) {
                 Some(step) if step >= form.steps().len() => Some("there is no such step".into()),

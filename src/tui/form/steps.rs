@@ -109,10 +109,19 @@ pub(super) fn planning_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize,
     Some((step.unwrap_or(form.review()), why))
 }
 
+/// Returns the reasons why the plan cannot be run, at most one for each step where it can be changed.
+pub(super) fn blockers(form: &Form, guide: &dyn Guide) -> Vec<(usize, String)> {
+    let of_step = |step| blocking_reason(form, guide, step).map(|why| (step, why));
+    let by_step: Vec<_> = (0..form.steps().len()).filter_map(of_step).collect();
+    match by_step.is_empty() {
+        true => planning_blocker(form, guide).into_iter().collect(),
+        false => by_step,
+    }
+}
+
 /// Returns the first reason why the plan cannot be run, with the step where it can be changed.
 pub(super) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
-    let by_step = (0..form.steps().len()).find_map(|step| blocking_reason(form, guide, step).map(|why| (step, why)));
-    by_step.or_else(|| planning_blocker(form, guide))
+    blockers(form, guide).into_iter().next()
 }
 
 /// Returns the problem for which a run would be refused; `None` while answers are incomplete.

@@ -1,10 +1,10 @@
 //! Draws a form: the list of steps, the fields of a step, and the review.
 
 use super::field::{Field, FieldKind};
-use super::frame::{age, divide, draft_line, draw_pane, draw_rail, narrow_title, RailRow, StepMark, JUMPS};
+use super::frame::{divide, draft_line, draw_pane, draw_rail, narrow_title, RailRow, StepMark, JUMPS};
 use super::guide::Guide;
 use super::state::{Form, MouseTarget};
-use super::steps::{blocking_reason, first_blocker, planning_blocker, solution};
+use super::steps::{blockers, blocking_reason, planning_blocker, solution};
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, row, OptionLine};
@@ -47,10 +47,9 @@ pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, ar
     }
     let mut inner = draw_pane(frame, pane, &title, form.rail.is_none(), ui);
     let draft = form.draft.filter(|_| !form.is_review()).map(|draft| {
-        let words = format!("the answers of {} were restored.", age(draft));
         // In a text field, the key must be one that types nothing.
         let context = if form.wants_text() { contexts.text } else { contexts.step };
-        draft_line(&words, ui.key(context, Action::StartAfresh), ui)
+        draft_line(draft, ui.key(context, Action::StartAfresh), usize::from(inner.width), ui)
     });
     let message = guide.message(form).map(|message| Line::from(format!("{} {message}", ui.glyphs.arrow)));
     if let Some(line) = message.or(draft) {
@@ -91,21 +90,23 @@ fn draw_review(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: 
     let columns = usize::from(area.width);
     let context = guide.contexts(form).review;
     let mut lines = Vec::new();
-    match first_blocker(form, guide) {
-        Some((step, why)) => {
-            let title = form.steps().get(step).map_or("", |step| step.title);
-            lines.extend(reason_lines(&format!("{title}: {why}"), columns, ui));
-            lines.extend(solution(form, guide).iter().flat_map(|way| wrapped(way, columns, ui.theme.muted)));
-            if let Some(jump) = JUMPS.get(step).filter(|_| step != form.review()) {
-                let key = Span::styled(ui.key(context, *jump), ui.theme.key);
-                lines.push(Line::from(vec![key, Span::styled(format!(" goes to {title}"), ui.theme.muted)]));
+    match blockers(form, guide) {
+        blockers if !blockers.is_empty() => {
+            for (step, why) in blockers {
+                let title = form.steps().get(step).map_or("", |step| step.title);
+                lines.extend(reason_lines(&format!("{title}: {why}"), columns, ui));
+                lines.extend(solution(form, guide).iter().flat_map(|way| wrapped(way, columns, ui.theme.muted)));
+                if let Some(jump) = JUMPS.get(step).filter(|_| step != form.review()) {
+                    let key = Span::styled(ui.key(context, *jump), ui.theme.key);
+                    lines.push(Line::from(vec![key, Span::styled(format!(" goes to {title}"), ui.theme.muted)]));
+                }
             }
             if matches!(guide.preview(form), Some(Ok(_))) {
                 lines.push(Line::default());
                 lines.extend(guide.preview_lines(form, columns, ui));
             }
         }
-        None => {
+        _ => {
             lines.push(ready_line(form, guide, &ui.key(context, Action::Run), ui));
             lines.push(Line::default());
             lines.extend(match guide.preview(form) {

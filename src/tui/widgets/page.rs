@@ -55,10 +55,24 @@ pub fn command_lines(command: &CommandLine, key: &str, columns: usize, ui: &Ui) 
         lines.extend(shown.lines().map(|line| Line::from(Span::styled(line.to_owned(), ui.theme.accent))));
     }
     for (name, _) in &command.files {
-        let words = format!("with {name} holding what is too long for a flag; a saved plan needs no other file");
+        let words = format!("{name} has the lists of this plan and is not written; a saved plan contains them");
         lines.extend(wrapped(&words, columns, ui.theme.muted));
     }
     lines
+}
+
+/// Joins as many facts as fit in `room` columns; no fact is shortened.
+pub fn join_fitting(facts: &[String], room: usize, ui: &Ui) -> String {
+    let mut line = String::new();
+    for fact in facts {
+        let dot = if line.is_empty() { String::new() } else { format!(" {} ", ui.glyphs.dot) };
+        if text::width(&line) + text::width(&dot) + text::width(fact) > room {
+            break;
+        }
+        line.push_str(&dot);
+        line.push_str(fact);
+    }
+    line
 }
 
 /// Divides a command into parts of at most this many columns: before flags, or between arguments if a flag with its arguments is too long.

@@ -313,7 +313,7 @@ fn every_media_refusal_has_reason_and_hint() {
     put(&sandbox.at("r/a.tar"), &archive(&[entry(b"a.jpg", b"")]));
     symlink("loop", sandbox.at("loop")).unwrap();
     for (args, code, word, way) in [
-        (vec!["m"], 2, "media metadata is not given", "--media-metadata-by-"),
+        (vec!["m"], 2, "media metadata not given", "--media-metadata-by-"),
         (vec!["m", EXTENSION, HEADER], 2, "cannot be used with", "gristmill prepare-media"),
         (vec!["nowhere", EXTENSION], 3, "no such file", ""),
         (vec!["loop", EXTENSION], 3, "symbolic links form a loop", ""),

@@ -126,8 +126,8 @@ fn closed_prepare_form_restores_its_draft() {
     story.wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
     let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).run();
-    story.wait_for("the answers of just now were restored").keys("enter").wait_for(SPLITS).wait_for("1,1,2");
-    story.keys("esc").wait_for("parts").keys("N").wait_gone("were restored");
+    story.wait_for("restored from a draft (just now)").keys("enter").wait_for(SPLITS).wait_for("1,1,2");
+    story.keys("esc").wait_for("parts").keys("N").wait_gone("restored from");
     next(&mut story, SPLITS);
     story.wait_for("2,1,1").wait_gone("1,1,2");
 }

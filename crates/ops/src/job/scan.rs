@@ -16,6 +16,7 @@ use gristmill_core::{
 };
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::decode::{part_class, PartClass};
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::location::threads_for;
 use gristmill_storage::scratch::Scratch;
@@ -537,7 +538,10 @@ pub(super) fn into_fatal_failure(failure: Failure, shard: &str) -> Failure {
     if failure.is_cancelled() {
         return failure;
     }
-    let hint = "make it readable, or leave it out with --exclude";
+    let hint = match failure.subject.path.as_deref().is_some_and(|path| !files::exists(path)) {
+        true => "it was removed after the scan: scan again, or leave it out with --exclude",
+        false => "make it readable, or leave it out with --exclude",
+    };
     let mut failure = failure;
     if failure.subject.is_empty() {
         failure.subject = Subject::shard(shard);

@@ -19,6 +19,7 @@ mod nanosets_merge;
 mod nanosets_shuffle;
 pub mod pack;
 pub mod paths;
+mod plan_file;
 pub mod prepare;
 mod prepare_media;
 mod shard;
@@ -37,6 +38,7 @@ pub use modalities_instruction::{InstructionPlan, ModalitiesInstruction};
 pub use nanosets_merge::NanosetsMerge;
 pub use nanosets_shuffle::NanosetsShuffle;
 pub use pack::Pack;
+pub use plan_file::write_plan;
 pub use prepare::Prepare;
 pub use prepare_media::PrepareMedia;
 pub use shard::WriteShards;
@@ -215,7 +217,7 @@ pub fn missing<O: Operation>(plan: &O::Plan) -> Vec<Problem> {
     let open_groups = O::GROUPS.iter().filter(|group| group.is_one_of && group.options.iter().all(|row| is_open(&row)));
     let open_groups = open_groups.map(|group| {
         let flags: Vec<String> = group.options.iter().map(|option| option.info.usage()).collect();
-        refusal(format!("{} is not given", group.title.to_lowercase()), format!("one of {}", flags.join(", ")))
+        refusal(format!("{} not given", group.title.to_lowercase()), format!("one of {}", flags.join(", ")))
     });
     open.chain(open_groups).collect()
 }
@@ -468,7 +470,7 @@ pub fn interrupted_run(own: &RunFolder) -> Option<InterruptedRun> {
 }
 
 /// Whether a text is a plan file of any operation.
-pub fn is_plan(text: &str) -> bool {
+fn is_plan(text: &str) -> bool {
     read_plan(text).is_ok()
 }
 

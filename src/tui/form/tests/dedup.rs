@@ -114,14 +114,14 @@ fn closed_form_restores_answers_until_they_are_discarded() {
     screen.closing();
     assert_eq!(folder.drafts(), 1);
     let mut screen = folder.open();
-    assert!(shown(screen.as_mut()).contains("the answers of just now were restored"));
+    assert!(shown(screen.as_mut()).contains("restored from a draft (just now)"));
     assert!(screen.bar_right().unwrap().contains("--minlen 1000"));
     assert_eq!((screen.disabled_reason(Action::StartAfresh), screen.context()), (None, Context::Dedup));
     act(screen.as_mut(), &[Action::StartAfresh]);
     assert!(screen.bar_right().is_none() && folder.drafts() == 0, "the flags of the first step");
     act(screen.as_mut(), &[Action::Next]);
     assert!(screen.bar_right().unwrap().contains("--minlen 500") && folder.drafts() == 0);
-    assert!(!shown(screen.as_mut()).contains("were restored"));
+    assert!(!shown(screen.as_mut()).contains("restored from"));
 }
 
 #[test]

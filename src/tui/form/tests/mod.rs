@@ -168,7 +168,7 @@ fn unfinished_answers_are_restored_until_they_are_discarded() {
     let mut screen = folder.open();
     assert!(shown(&mut screen).contains("--tokenizer") && screen.context() == Context::GuidedReview);
     act(&mut screen, &[Action::Close]);
-    assert!(shown(&mut screen).contains("the answers of just now were restored"), "{}", shown(&mut screen));
+    assert!(shown(&mut screen).contains("restored from a draft (just now)"), "{}", shown(&mut screen));
     act(&mut screen, &[Action::StartAfresh]);
     assert_eq!((screen.form().plan().get("tokenizer"), folder.drafts()), (Answer::Unset, 0));
     assert!(screen.form().plan().get("input") != Answer::Unset, "the input stays");
@@ -209,6 +209,18 @@ fn saved_plan_gets_an_unused_file_name() {
     popup.handle(Input::Paste("a-count-plan.yaml".into()));
     let refused = popup.handle(Input::Action(Action::Next));
     assert!(matches!(refused.as_slice(), [Effect::Toast(_)]), "the file exists");
+    assert!(matches!(popup.handle(Input::Action(Action::Next)).first(), Some(Effect::Pop)), "it is a plan");
+    assert_eq!((popup.label(Action::Next), popup.disabled_reason(Action::Next)), ("save", None));
+    assert!(popup.disabled_reason(Action::NextField).is_some(), "the keys of the form do nothing in the box");
+    let other = folder.0.path().join("notes.yaml");
+    write_file(&RealFs, &other, b"mine", 0o644).unwrap();
+    let Some(Effect::Push(mut popup)) = act(&mut screen, &[Action::SavePlan]).pop() else { panic!() };
+    popup.handle(Input::Action(Action::DropRow));
+    popup.handle(Input::Paste("notes.yaml".into()));
+    for _ in 0..3 {
+        assert!(!matches!(popup.handle(Input::Action(Action::Next)).first(), Some(Effect::Pop)));
+    }
+    assert_eq!(std::fs::read(&other).unwrap(), b"mine", "only a plan is replaced");
 }
 
 #[test]

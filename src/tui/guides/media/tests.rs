@@ -110,7 +110,7 @@ fn exactly_one_media_filter_is_selected() {
     assert!(!test.form.is_on(BY_HEADER) && command(&test).ends_with("--media-metadata-by-glob '*.jpg'"));
     test.compare("media_glob");
     test.type_into("media-metadata-by-glob", "");
-    assert_eq!(test.blocker("settings").unwrap(), "media metadata is not given");
+    assert_eq!(test.blocker("settings").unwrap(), "media metadata not given");
     test.toggle(BY_EXTENSION);
     test.toggle(Field::Option("prune"));
     assert!(command(&test).ends_with("--media-metadata-by-extension --prune"), "{}", command(&test));

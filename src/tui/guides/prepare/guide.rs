@@ -21,7 +21,9 @@ use crate::tui::widgets::page::{failure_lines, waiting};
 use crate::tui::widgets::preview::Pixels;
 use crate::tui::widgets::{Level, Toast};
 use gristmill_core::text::count;
-use gristmill_core::{DatasetFacts, DatasetKind, Failure, MediaPlan, PreparePlan, Problem, SampleMapping, ShardState};
+use gristmill_core::{
+    DatasetFacts, DatasetKind, Failure, MediaPlan, PreparePlan, Problem, SampleMapping, ShardState, SplitPlan,
+};
 use gristmill_data::preview::cells::Depth;
 use gristmill_ops::job::prepare::Preview;
 use gristmill_ops::job::scan::LiveScan;
@@ -182,9 +184,13 @@ impl PrepareGuide {
             return vec![Effect::Push(splits_screen::open(self.path.clone(), self.env.clone()))];
         }
         form.select_step(Step::Splits.index());
+        let before = self.steps.answers.plan.splits.clone();
         self.steps.splits.by_hand(&self.steps.answers);
         self.change(form, |_, _| ());
-        Vec::new()
+        match before {
+            SplitPlan::Listed(_) => Vec::new(),
+            _ => vec![Effect::Toast(Toast::new(Level::Info, "the shards are divided by hand now"))],
+        }
     }
 
     /// Accepts the answers of the step on the screen; if the exclude pattern prevents that, moves the focus to the pattern.
@@ -298,12 +304,13 @@ impl Guide for PrepareGuide {
         self.preview.as_ref().map(|preview| Ok(preview.problems.as_slice()))
     }
 
-    fn preview_lines(&self, _: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let Some(preview) = &self.preview else { return Vec::new() };
         let review = Review {
             preview,
             answers: &self.steps.answers,
             is_dry_run: self.is_dry_run,
+            is_refused: Step::ALL.iter().any(|step| self.blocking_reason(form, step.index()).is_some()),
             is_scanning: self.steps.is_scanning,
             time: self.time.as_deref(),
         };
@@ -476,6 +483,10 @@ impl Guide for PrepareGuide {
         match action {
             Action::Facts => return Some(vec![Effect::Push(facts::of_scan(&self.steps.answers.facts))]),
             Action::Splits => return Some(self.divide_by_hand(form)),
+            Action::Reload => {
+                self.workers.open.submit(self.path.clone());
+                return Some(vec![Effect::Toast(Toast::new(Level::Info, "scanning the shards again"))]);
+            }
             Action::DryRun => {
                 self.is_dry_run = true;
                 form.offset = 0;

@@ -23,6 +23,8 @@ pub struct Review<'a> {
     pub answers: &'a Answers,
     /// Whether a dry run was requested: its result is complete once the last shard was scanned.
     pub is_dry_run: bool,
+    /// Whether a step cannot be completed, so that a run would be refused.
+    pub is_refused: bool,
     /// Whether shards are being scanned.
     pub is_scanning: bool,
     /// The remaining time of the scan, as text.
@@ -79,11 +81,17 @@ impl Review<'_> {
     fn dry_run(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let facts = &self.answers.facts;
         let read = facts.shards.iter().filter(|s| matches!(s.state, ShardState::Scanned | ShardState::Failed)).count();
-        let found = self.all_problems().iter().filter(|p| p.severity == Severity::Problem).count() as u64;
+        let problems = self.all_problems();
+        let found = problems.iter().filter(|p| p.severity == Severity::Problem).count() as u64;
+        let is_refused = self.is_refused || problems.iter().any(|p| p.severity == Severity::Refusal);
         let (words, style) = match (self.is_scanning, found) {
             (true, _) => {
                 let of = count(facts.shards.len() as u64, "shard");
                 (format!("{} dry run: {} of {of} read", ui.spinner(), grouped(read as u64)), ui.theme.text)
+            }
+            (false, _) if is_refused => {
+                let read = count(read as u64, "shard");
+                (format!("{} dry run: the run is refused; {read} read", ui.glyphs.cross), ui.theme.error)
             }
             (false, 0) => {
                 let read = count(read as u64, "shard");

@@ -3,6 +3,7 @@
 use super::other_runs::OtherRun;
 use crate::tui::jobs::JobView;
 use crate::tui::screen::Ui;
+use crate::tui::widgets::page::join_fitting;
 use crate::tui::widgets::{progress_bar, text};
 use gristmill_core::text::{bytes, count, duration, grouped};
 use gristmill_core::Severity;
@@ -105,20 +106,6 @@ pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'st
     }
     spans.push(Span::styled(join_fitting(&facts, room, ui), ui.theme.muted));
     Line::from(spans)
-}
-
-/// Joins as many facts as fit in `room` columns; no fact is shortened.
-fn join_fitting(facts: &[String], room: usize, ui: &Ui) -> String {
-    let mut line = String::new();
-    for fact in facts {
-        let dot = if line.is_empty() { String::new() } else { format!(" {} ", ui.glyphs.dot) };
-        if text::width(&line) + text::width(&dot) + text::width(fact) > room {
-            break;
-        }
-        line.push_str(&dot);
-        line.push_str(fact);
-    }
-    line
 }
 
 /// Returns the lines about a run of another process for the lower pane.

@@ -81,12 +81,12 @@ impl Share {
         Self { at_least: shares().fold(0.0, f64::max), at_most: shares().sum::<f64>().min(1.0) }
     }
 
-    /// Formats the share: `100 %`, `99.7 %`, `60–100 %`. Never rounds up to 100 or down to 0.
+    /// Formats the share: `100 %`, `99.7 %`, `60 to 100 %`. Never rounds up to 100 or down to 0.
     pub fn text(&self) -> String {
         if (self.at_most - self.at_least).abs() < 1e-9 {
             format!("{} %", percent(self.at_least))
         } else {
-            format!("{}–{} %", percent(self.at_least), percent(self.at_most))
+            format!("{} to {} %", percent(self.at_least), percent(self.at_most))
         }
     }
 }
@@ -333,7 +333,7 @@ mod tests {
             facts.parts.insert(name.into(), PartFacts { samples, bytes: 0 });
         }
         assert_eq!(share("txt", &facts).unwrap().text(), "100 %");
-        assert_eq!(share("jpg,png", &facts).unwrap().text(), "60–99.9 %");
+        assert_eq!(share("jpg,png", &facts).unwrap().text(), "60 to 99.9 %");
         assert_eq!(share("json[a],json[b]", &facts).unwrap().text(), "99.9 %");
         assert_eq!(share("cls", &facts).unwrap().text(), "0 %");
     }

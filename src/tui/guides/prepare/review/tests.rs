@@ -83,3 +83,32 @@ fn review_counts_problems_of_plan() {
     assert!(shown.contains("! everything is answered, with 1 problem; ") && !shown.contains("✓ everything"), "{shown}");
     assert!(matches!(form.act(Action::Run).as_slice(), [Effect::Push(_)]), "a problem is no refusal");
 }
+
+#[test]
+fn dry_run_of_refused_plan_is_not_called_possible() {
+    use gristmill_core::{Problem, ProblemKind, Subject};
+    let mut facts = facts();
+    facts.findings = vec![Problem::refusal(ProblemKind::DuplicateKey, Subject::default(), "200 keys are there twice")];
+    let mut form = prepare(facts);
+    form.go(Step::Review);
+    act(&mut form, &[Action::DryRun]);
+    let shown = screen(&mut form, 100, 30, false);
+    assert!(shown.contains("✗ dry run: the run is refused") && !shown.contains("is possible"), "{shown}");
+    let mut form = at_review();
+    act(&mut form, &[Action::GoStep2]);
+    type_text(&mut form, ",2");
+    act(&mut form, &[Action::GoStep6, Action::DryRun]);
+    let shown = screen(&mut form, 100, 30, false);
+    assert!(!shown.contains("is possible"), "{shown}");
+}
+
+#[test]
+fn review_lists_every_step_that_cannot_be_completed() {
+    let mut form = at_review();
+    act(&mut form, &[Action::GoStep1, Action::GoStep2]);
+    type_text(&mut form, ",2");
+    form.change_guide(|guide, _| guide.steps.media.form.strategy = crate::tui::guides::media::form::Strategy::Glob);
+    act(&mut form, &[Action::GoStep6]);
+    let shown = screen(&mut form, 100, 30, false);
+    assert!(shown.contains("Alt-2 goes to Splits") && shown.contains("Alt-5 goes to Media"), "{shown}");
+}

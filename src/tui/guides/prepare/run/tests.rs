@@ -73,6 +73,21 @@ fn status(state: JobState) -> JobStatus {
 }
 
 #[test]
+fn remaining_time_is_shown_in_narrow_windows() {
+    use crate::tui::screen::Ui;
+    use crate::tui::screens::run::view::head_lines;
+    use crate::tui::theme::{ColourMode, Glyphs, Theme};
+    let (theme, glyphs, keymap) = (Theme::new(ColourMode::None), Glyphs::new(false), Keymap::default());
+    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
+    let (run, texts) = (running(), request(&prepare(facts()).answers, None).words);
+    for columns in [76, 36] {
+        let lines: Vec<String> = head_lines(&run, &texts, columns, &ui).iter().map(ToString::to_string).collect();
+        assert!(lines.iter().any(|line| line.starts_with("0:05 left")), "{lines:?}");
+        assert!(!lines.iter().any(|line| line.contains('…')), "a figure is whole or missing: {lines:?}");
+    }
+}
+
+#[test]
 fn cancel_of_run_needs_confirmation() {
     let mut run = running();
     assert_eq!(run.handle_action(Action::CancelJob), None);
