@@ -32,6 +32,8 @@ pub struct JobsPanel {
     list: ListState,
     /// Whether the lower pane shows problems instead of the log.
     problems: bool,
+    /// The job for which the stop key was pressed once.
+    confirms_cancel: Option<JobId>,
     /// The list of problems of the selected job.
     table: JobProblems,
     /// Number of lines by which the lower pane is scrolled from its initial position: the end of the log, or the first problem.
@@ -72,6 +74,7 @@ impl JobsPanel {
             views,
             list,
             problems: false,
+            confirms_cancel: None,
             table: JobProblems::default(),
             scrolled: 0,
             details_height: 0,
@@ -127,6 +130,19 @@ impl JobsPanel {
         self.list.select(self.views.len().saturating_sub(1));
         self.scrolled = 0;
         vec![Effect::Toast(notice)]
+    }
+
+    /// Handles the stop key: the first press asks, the second one for the same job stops it. `confirmed` is the job of the press before.
+    fn confirm_cancel(&mut self, confirmed: Option<JobId>) -> Vec<Effect> {
+        let Some(view) = self.selected_own() else { return Vec::new() };
+        if confirmed != Some(view.id) {
+            let key = self.env.key(Context::Jobs, Action::CancelJob);
+            let words = format!("Stop {}? {key} again stops it", view.title);
+            self.confirms_cancel = Some(view.id);
+            return vec![Effect::Toast(Toast::new(Level::Warn, words))];
+        }
+        self.cancel();
+        vec![Effect::Toast(Toast::new(Level::Info, "Stopping at the next safe point"))]
     }
 
     fn cancel(&mut self) -> bool {
@@ -271,7 +287,7 @@ impl Screen for JobsPanel {
 
     fn label(&self, action: Action) -> &'static str {
         match action {
-            Action::Retry if matches!(self.selected(), Some(Row::Other(_))) => "continue",
+            Action::Retry if matches!(self.selected(), Some(Row::Other(_))) => "resume",
             action => action.label(),
         }
     }
@@ -308,6 +324,7 @@ impl Screen for JobsPanel {
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
+        let confirmed = self.confirms_cancel.take();
         match input {
             Input::Action(Action::Close) if self.table.focus_jobs() => return self.table.unwritten_notice(),
             Input::Action(Action::Close) => return vec![Effect::Pop],
@@ -318,10 +335,7 @@ impl Screen for JobsPanel {
             }
             Input::Action(Action::ShowProblems) => self.open_problems(),
             Input::Action(action) if ProblemTable::takes(action) => return self.table.handle_action(action),
-            Input::Action(Action::CancelJob) => {
-                self.cancel();
-                return vec![Effect::Toast(Toast::new(Level::Info, "Stopping at the next safe point"))];
-            }
+            Input::Action(Action::CancelJob) => return self.confirm_cancel(confirmed),
             Input::Action(Action::Retry) => return self.rerun(),
             Input::Action(Action::ClearFinished) => {
                 self.table.focus_jobs();

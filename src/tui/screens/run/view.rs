@@ -4,7 +4,7 @@ use super::{outputs, RunState, Tab};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, stack, Section};
-use crate::tui::widgets::page::{draw_scrolled, wrapped};
+use crate::tui::widgets::page::{draw_scrolled, join_fitting, wrapped};
 use crate::tui::widgets::{progress_bar, text};
 use gristmill_core::text::{bytes, count, duration, grouped};
 use gristmill_core::{ExitClass, Failure, Severity};
@@ -93,7 +93,7 @@ pub fn head_lines(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) ->
             let bar = progress_bar(share, columns.saturating_sub(8), ui.glyphs);
             lines.push(Line::from(vec![Span::styled(bar, ui.theme.accent), Span::raw(words)]));
         }
-        lines.push(Line::from(Span::styled(text::fit_end(&figures(status, ui), columns, ui.glyphs), ui.theme.muted)));
+        lines.push(Line::from(Span::styled(join_fitting(&figures(status), columns, ui), ui.theme.muted)));
     }
     if step.confirms_cancel {
         let key = ui.key(Context::Run, Action::CancelJob);
@@ -144,10 +144,13 @@ fn state_line(step: &RunState, status: &JobStatus, words: &RunTexts, columns: us
     }
 }
 
-fn figures(status: &JobStatus, ui: &Ui) -> String {
-    let dot = ui.glyphs.dot;
+/// Returns the figures of a run, ordered by importance: the last are omitted if there is no space.
+fn figures(status: &JobStatus) -> Vec<String> {
     let r = status.progress;
     let mut parts = Vec::new();
+    if let Some(left) = status.remaining {
+        parts.push(format!("{} left", duration(left)));
+    }
     match (status.phase, r.items_total) {
         (Phase::Open, _) | (Phase::Publish, 0) => {}
         (_, 0) => parts.push(count(r.items_done, status.item)),
@@ -162,10 +165,7 @@ fn figures(status: &JobStatus, ui: &Ui) -> String {
     if status.tokens_per_second >= 1.0 {
         parts.push(format!("{}/s", count(status.tokens_per_second as u64, "token")));
     }
-    if let Some(left) = status.remaining {
-        parts.push(format!("{} left", duration(left)));
-    }
-    parts.join(&format!(" {dot} "))
+    parts
 }
 
 /// Returns the line with the three tabs and, if there is space, the keys that switch them.
