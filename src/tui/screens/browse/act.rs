@@ -470,6 +470,9 @@ impl BrowseScreen {
         if of_list && self.state.groups.total() == 0 {
             return Some("there is no sample".into());
         }
+        if self.lists_no_sample() && (of_sample || self.acts_on_list(action)) {
+            return Some("the filter lists no sample; Esc lists all".into());
+        }
         match action {
             A::ContactSheet | A::Facts if self.is_tokens() => Some("there are only ids in it".into()),
             A::LoaderView if self.is_tokens() && self.row_word() == "sample" => {
@@ -498,6 +501,20 @@ impl BrowseScreen {
                 Some("this sample cannot be read".into())
             }
             _ => None,
+        }
+    }
+
+    /// Whether the filter leaves no sample.
+    fn lists_no_sample(&self) -> bool {
+        self.active_filter.is_some() && self.state.listing.len(&self.state.groups) == 0
+    }
+
+    /// Whether an action, in the pane with the focus, acts on the listed samples.
+    fn acts_on_list(&self, action: Action) -> bool {
+        match action {
+            Action::GoToNumber | Action::Random | Action::ContactSheet => true,
+            Action::ExcludeSample | Action::MoveTo | Action::Mark => self.state.pane != Pane::Groups,
+            _ => false,
         }
     }
 

@@ -52,10 +52,10 @@ impl Row {
 
     fn placeholder(self) -> &'static str {
         match self {
-            Self::Has => "jpg txt",
-            Self::Lacks => "json",
-            Self::Least => "10 KiB",
-            Self::Most => "2 MiB",
+            Self::Has => "e.g. jpg txt",
+            Self::Lacks => "e.g. json",
+            Self::Least => "e.g. 10 KiB",
+            Self::Most => "e.g. 2 MiB",
             Self::Key => "text, ^beginning, /regular expression/",
             _ => "",
         }
@@ -310,13 +310,15 @@ impl FilterForm {
                 Some(field) => field.draw(frame, right, focused, asked.placeholder(), ui),
                 None => {
                     let style = if focused { ui.theme.selected } else { ui.theme.text };
+                    // The text of a choice begins in the column of typed texts.
+                    let right = Rect { x: right.x.saturating_sub(1), width: right.width + 1, ..right };
                     frame.render_widget(Line::from(Span::styled(format!(" {} ", self.chosen(*asked)), style)), right);
                 }
             }
         }
         let note = match &self.mistake {
             Some(why) => Span::styled(format!("{} {}", ui.glyphs.cross, text::safe(why)), ui.theme.error),
-            None => Span::styled("Rows left empty leave nothing out.", ui.theme.muted),
+            None => Span::styled("Empty rows do not filter.", ui.theme.muted),
         };
         let foot = row(inner, usize::from(inner.height).saturating_sub(1));
         let foot = padded(foot);

@@ -136,6 +136,23 @@ fn number_that_the_filter_omits_leads_to_the_next_with_a_message() {
 }
 
 #[test]
+fn filter_that_leaves_nothing_disables_actions_on_samples() {
+    let mut test = BrowserTest::new(Fake::default());
+    test.settle();
+    assert_eq!(test.screen.disabled_reason(Action::Random), None);
+    test.act(Action::FilterSamples).acts(&[Action::Down, Action::Down]).type_text("mp4").act(Action::Run);
+    test.wait("the filter is over", |test, _| !test.screen.is_filtering());
+    assert_eq!(test.screen.state.list.len, 0);
+    for action in [Action::GoToNumber, Action::Random, Action::ExcludeSample, Action::MoveTo, Action::Read] {
+        let why = test.screen.disabled_reason(action).unwrap_or_default();
+        assert!(why.contains("the filter lists no sample"), "{action:?}: {why}");
+    }
+    assert_eq!(test.screen.disabled_reason(Action::FilterSamples), None);
+    test.act(Action::Close);
+    assert_eq!(test.screen.disabled_reason(Action::Random), None);
+}
+
+#[test]
 fn known_problems_are_stepped_through() {
     let fake = Fake { defect: |number| (number % 10 == 4).then_some("no part txt"), ..Fake::default() };
     let mut test = BrowserTest::new(fake);
