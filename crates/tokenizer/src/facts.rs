@@ -49,6 +49,8 @@ pub struct TokenizerFacts {
     pub warnings: Vec<String>,
 }
 
+/// Start of the warning about tokens that the template puts before texts.
+pub(super) const TEMPLATE_PREFIX: &str = "the template puts ";
 /// The warning about a tokenizer without an EOS token.
 pub(super) const NO_END: &str = "no token is recognized as the end of text";
 
@@ -73,9 +75,14 @@ impl TokenizerFacts {
         }
     }
 
-    /// Returns the warnings that apply. If the plan names an EOS token, omits the warning that it is missing.
-    pub fn warnings_for(&self, names_an_end: bool) -> Vec<String> {
-        self.warnings.iter().filter(|words| !names_an_end || *words != NO_END).cloned().collect()
+    /// Returns the warnings that apply. Omits the warning that the EOS token is missing if the plan names one, and the warning about the
+    /// template if the plan does not use it.
+    pub fn warnings_for(&self, names_an_end: bool, uses_template: bool) -> Vec<String> {
+        let applies = |words: &&String| match words.as_str() {
+            NO_END => !names_an_end,
+            words => uses_template || !words.starts_with(TEMPLATE_PREFIX),
+        };
+        self.warnings.iter().filter(applies).cloned().collect()
     }
 }
 

@@ -382,6 +382,8 @@ fn tokenizer_facts_and_warnings_reflect_the_file() {
         facts.has_template && facts.is_fast && !facts.has_padding && !facts.has_truncation && !facts.has_normalizer
     );
     assert_eq!(facts.warnings, ["the template puts `<|begin_of_text|>` before every text"]);
+    assert_eq!(facts.warnings_for(true, true), facts.warnings);
+    assert!(facts.warnings_for(true, false).is_empty(), "the plan does not use the template");
     let facts = load("spm_unigram.model").facts();
     assert_eq!((facts.kind, facts.model, facts.has_normalizer), (TokenizerKind::SentencePiece, "Unigram", true));
     assert!(facts.added.iter().any(|token| token.text == "</s>" && token.is_special));

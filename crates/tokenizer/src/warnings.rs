@@ -1,6 +1,6 @@
 //! Warnings about a `tokenizer.json`, shown before packing.
 
-use super::facts::{AddedTokenFacts, NO_END};
+use super::facts::{AddedTokenFacts, NO_END, TEMPLATE_PREFIX};
 use super::reference::Reference;
 
 /// Returns the warnings about a tokenizer, one sentence each.
@@ -25,7 +25,7 @@ pub(super) fn warnings(reference: &Reference, added: &[AddedTokenFacts], greates
     }
     match reference.template() {
         Ok(template) if !template.prefix.is_empty() => {
-            out.push(format!("the template puts {} before every text", spelled(reference, &template.prefix)));
+            out.push(format!("{TEMPLATE_PREFIX}{} before every text", spelled(reference, &template.prefix)));
         }
         Ok(_) => {}
         Err(failure) => out.push(format!("the template cannot be used: {}", failure.why)),

@@ -142,7 +142,11 @@ fn scaled_size(width: u32, height: u32) -> (u32, u32) {
 fn reason(error: image::ImageError) -> PictureError {
     match error {
         image::ImageError::Unsupported(_) => PictureError::UnknownFormat,
-        other => PictureError::Damaged(gristmill_core::text::display_safe(&other.to_string()).into_owned()),
+        // The messages of decoders name their own parts, and not what is wrong with the file.
+        other => PictureError::Damaged(match other.to_string().contains("Not enough bytes") {
+            true => "it ends too early".into(),
+            false => "its data cannot be decoded".into(),
+        }),
     }
 }
 

@@ -6,6 +6,7 @@ use gristmill_core::text::{display_safe, display_safe_bytes, grouped};
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// Encoding of ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +176,9 @@ impl TokenRun<'_> {
     pub fn as_text(&self) -> TokenText {
         let mut out = Builder::default();
         let mut breaks = self.breaks.iter().peekable();
-        for (at, text) in self.texts().iter().enumerate() {
+        let mut texts = self.texts();
+        join_graphemes(&mut texts, self.breaks);
+        for (at, text) in texts.iter().enumerate() {
             while let Some((_, words)) = breaks.next_if(|(place, _)| *place <= at) {
                 out.boundary(words);
             }
@@ -301,6 +304,27 @@ impl Builder {
     }
 }
 
+/// Moves the rest of a character that is drawn as one, such as a mark, to the text that it begins in: alone, it would be drawn on a stand-in.
+fn join_graphemes(texts: &mut [String], breaks: &[(usize, String)]) {
+    let mut last: Option<usize> = None;
+    for at in 0..texts.len() {
+        if breaks.iter().any(|(place, _)| *place == at) {
+            last = None;
+        }
+        let Some((before, from)) = texts.split_at_mut_checked(at) else { return };
+        let Some(text) = from.first_mut() else { return };
+        if let Some(begun) = last.and_then(|last| before.get_mut(last)) {
+            let joined = format!("{begun}{text}");
+            let end = joined.grapheme_indices(true).map(|(start, _)| start).find(|start| *start >= begun.len());
+            let rest: String = text.drain(..end.unwrap_or(joined.len()) - begun.len()).collect();
+            begun.push_str(&rest);
+        }
+        if !text.is_empty() {
+            last = Some(at);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,6 +358,14 @@ mod tests {
         let table = Table(vec![b"<end>", b"a", b"\xe2\x82", b"\xac", b" b", b"\xff"]);
         let texts = run(&[1, 2, 3, 4, 5, 9, 2], &table, &[]).texts();
         assert_eq!(texts, ["a", "€", "", " b", "\\xff", "<9>", "\\xe2\\x82"]);
+    }
+
+    #[test]
+    fn mark_is_shown_at_the_token_of_its_base() {
+        let table = Table(vec![b"<end>", "e".as_bytes(), "\u{301}".as_bytes(), "\u{301}x".as_bytes()]);
+        let breaks = [(4, "document 2".to_owned())];
+        let shown = run(&[1, 2, 1, 3, 2], &table, &breaks).as_text();
+        assert_eq!(&*shown.text, "e\u{301}e\u{301}x\n-- document 2 --\n◌\u{301}");
     }
 
     #[test]

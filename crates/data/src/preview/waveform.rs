@@ -104,7 +104,10 @@ pub fn preview_audio(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> Au
 }
 
 fn safe_message(error: &Error) -> String {
-    gristmill_core::text::display_safe(&error.to_string()).into_owned()
+    match error {
+        Error::Unsupported(_) => "its codec is not supported".to_owned(),
+        error => gristmill_core::text::display_safe(error.to_string().trim_end()).into_owned(),
+    }
 }
 
 fn visual(format: &mut dyn FormatReader) -> Option<Vec<u8>> {

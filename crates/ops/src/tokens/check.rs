@@ -1,5 +1,6 @@
 //! Checks of a plan without its data: missing answers, and answers that are wrong for any data.
 
+use super::encode::EncodingSpec;
 use super::format::{missing_answer, wrong_answer};
 use super::formats;
 use super::overlaps::overlaps;
@@ -73,6 +74,12 @@ pub fn refusals(plan: &PackPlan) -> Vec<Problem> {
 /// the tokenizer file. None of them prevents a run.
 pub fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
     formats::chosen(plan).into_iter().flat_map(|format| format.notes(plan, tokenizer)).collect()
+}
+
+/// Returns the warnings about the tokenizer file that apply to the plan with these encodings.
+pub(super) fn tokenizer_warnings(plan: &PackPlan, tokenizer: &Tokenizer, specs: &[EncodingSpec]) -> Vec<String> {
+    let uses_template = specs.iter().any(|spec| !spec.template.prefix.is_empty());
+    tokenizer.facts().warnings_for(plan.end.is_some(), uses_template)
 }
 
 #[cfg(test)]

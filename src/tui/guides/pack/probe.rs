@@ -11,6 +11,7 @@ use gristmill_storage::location::is_remote;
 use gristmill_tokenizer::{TokenSpan, Tokenizer};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use unicode_segmentation::UnicodeSegmentation;
 
 /// Maximum number of listed special tokens.
 const MAX_SPECIALS: usize = 12;
@@ -132,9 +133,12 @@ fn drawn(
     let mut shown = 0;
     for (at, span) in spans.iter().enumerate() {
         let tone = if at.is_multiple_of(2) { TokenTone::Even } else { TokenTone::Odd };
-        // A character of several tokens is shown once; text that no token covers is shown with the next token.
-        let piece = document.get(shown..span.bytes.end.max(shown)).unwrap_or_default();
-        shown = shown.max(span.bytes.end);
+        // A character of several tokens, with its marks, is shown once; text that no token covers is shown with the next token.
+        let rest = document.get(shown..).unwrap_or_default();
+        let starts = rest.grapheme_indices(true).map(|(start, _)| shown + start);
+        let end = starts.chain([document.len()]).find(|start| *start >= span.bytes.end).unwrap_or(shown);
+        let piece = document.get(shown..end).unwrap_or_default();
+        shown = end;
         let lines: Vec<String> = piece.split('\n').map(|line| display_safe(line).into_owned()).collect();
         text.push(&lines.join("↵\n"), tone);
         ids.push(&format!("{} ", span.id), tone);
@@ -170,7 +174,7 @@ pub fn template_words(template: &(Vec<String>, Vec<String>)) -> String {
         (false, true) => format!("{} before a document", template.0.join(" ")),
         (true, false) => format!("{} after a document", template.1.join(" ")),
         (false, false) => {
-            format!("adds adds adds {} before and {} after a document", template.0.join(" "), template.1.join(" "))
+            format!("{} before and {} after a document", template.0.join(" "), template.1.join(" "))
         }
     }
 }
@@ -180,4 +184,19 @@ pub fn size_words(preview: &TokenizerPreview) -> String {
     let added = preview.facts.full_size.saturating_sub(preview.facts.base_size);
     let fast = if preview.facts.is_fast { "fast" } else { "by the reference" };
     format!("{}, {} and {} added, {fast}", preview.facts.model, count(preview.facts.base_size, "token"), grouped(added))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::template_words;
+
+    #[test]
+    fn template_words_name_the_tokens_of_each_side() {
+        let of = |before: &[&str], after: &[&str]| {
+            let owned = |tokens: &[&str]| tokens.iter().map(|token| (*token).to_owned()).collect();
+            template_words(&(owned(before), owned(after)))
+        };
+        assert_eq!(of(&["<s>"], &["</s>"]), "<s> before and </s> after a document");
+        assert_eq!(of(&["<s>"], &[]), "<s> before a document");
+    }
 }

@@ -149,6 +149,7 @@ fn preview() -> PackPreview {
         needed_bytes: 3_260_000_000,
         free_bytes: 88_000_000_000,
         warnings: vec!["the tokenizer file asks for truncation".into()],
+        notes: Vec::new(),
         resumable_bytes: 0,
         nothing_to_do: false,
         problems: vec![Problem::problem(ProblemKind::CutShort, Subject::default(), "b.jsonl.gz is cut short")],

@@ -13,6 +13,7 @@ use crate::job::layouts;
 use crate::job::pool::run_both;
 use crate::job::record::stopped_run;
 use crate::job::task::TaskContext;
+use crate::tokens::check::{notes, tokenizer_warnings};
 use crate::tokens::encode::{
     fields_of, plan_hash, EncodedBlock, EncodingSpec, FileBlock, Kind, PackedPiece, Packer, RowFilter,
 };
@@ -117,7 +118,8 @@ pub(super) fn preview_of(
         estimated: Duration::from_secs_f64((text / (sampling.rate() * threads).max(1.0)).min(1e9)),
         needed_bytes,
         free_bytes,
-        warnings: tokenizer.facts().warnings_for(plan.end.is_some()),
+        warnings: tokenizer_warnings(plan, &tokenizer, &specs),
+        notes: notes(plan, &tokenizer),
         resumable_bytes: Journal::bytes_done(&layout.run_folder.journal(), &hash)?,
         nothing_to_do,
         problems,

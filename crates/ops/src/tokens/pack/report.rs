@@ -97,6 +97,9 @@ pub struct PackPreview {
     pub free_bytes: u64,
     /// Warnings about the tokenizer file.
     pub warnings: Vec<String>,
+    /// Notes of the formats on the tokenizer, which the command line prints before a run.
+    #[serde(skip)]
+    pub notes: Vec<Problem>,
     /// Bytes of text that a stopped run has packed and a run would resume from; 0 if there is no such run.
     pub resumable_bytes: u64,
     /// Whether the same plan has already run on the same files.

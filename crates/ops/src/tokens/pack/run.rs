@@ -20,6 +20,7 @@ use crate::job::publish::{make_folder, FinishedFile};
 use crate::job::record::{check_running, report_before, report_earlier, RecordedPlan as _};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
+use crate::tokens::check::tokenizer_warnings;
 use crate::tokens::encode::{fields_of, plan_hash, EncodingSpec};
 use crate::tokens::load_tokenizer;
 use gristmill_core::pack::TextField;
@@ -96,8 +97,8 @@ impl<'a> Job<'a> {
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
-        for warning in &tokenizer.facts().warnings_for(plan.end.is_some()) {
-            let note = Problem::note(ProblemKind::Other, Subject::path(&plan.tokenizer), warning.clone());
+        for warning in tokenizer_warnings(plan, &tokenizer, &specs) {
+            let note = Problem::note(ProblemKind::Other, Subject::path(&plan.tokenizer), warning);
             context.problems.report(note)?;
         }
         let hash = plan_hash(&with_absolute_paths(plan), &tokenizer.facts().hash);

@@ -85,6 +85,7 @@ pub fn preview_lines(preview: &PackPreview, output: &str, columns: usize, ui: &U
     for warning in &preview.warnings {
         lines.extend(wrapped(&format!("{} {}", ui.glyphs.warn, text::safe(warning)), columns, ui.theme.warn));
     }
+    lines.extend(preview.notes.iter().flat_map(|note| problem_lines(note, columns, ui)));
     let problems = preview.problems.iter().filter(|problem| problem.severity != Severity::Refusal);
     lines.extend(problems.take(12).flat_map(|problem| problem_lines(problem, columns, ui)));
     lines

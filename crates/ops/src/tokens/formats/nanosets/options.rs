@@ -72,12 +72,12 @@ const OPTIONS: &[Spec] = &[
     Spec::new(
         "paths-file",
         "F",
-        "One relative path a line, in place of looking into the folder",
+        "One relative path per line, in place of the files of the folder",
         optional_path!(paths_file),
     )
     .or_store()
     .label("list of files")
-    .unset("all; else a file that lists them")
+    .unset("all files")
     .advanced(),
     Spec::new(
         "skip",
@@ -86,11 +86,11 @@ const OPTIONS: &[Spec] = &[
         number_or!(0, 0..=u64::MAX, nanosets?.skip),
     )
     .label("skip documents")
-    .unset("none at the start of a task")
+    .unset("none")
     .advanced(),
     Spec::new("limit", "N", "Take at most N usable documents of each task", number!(0..=u64::MAX, nanosets?.limit))
         .label("documents")
-        .unset("all of a task")
+        .unset("all")
         .advanced(),
     Spec::new(
         "logging-dir",
