@@ -81,6 +81,8 @@ impl Dialogue {
         });
         let ways: Vec<String> = others.chain(none).collect();
         let words = self.advice.question(&*self.plan, row.info.name).unwrap_or(row.info.help);
+        // A prompt takes all answers in one line.
+        let words = words.replace(" (repeat)", "");
         let words = match ways.is_empty() {
             true => format!("{}: {words}", name(row)),
             false => format!("{}: {words} ({})", name(row), ways.join("; ")),

@@ -87,6 +87,7 @@ impl Prompter {
             let answer = self.text("Number", Some(&first), false)?;
             match answer.parse::<usize>() {
                 Ok(number) if (1..=choices.len()).contains(&number) => return Ok(number - 1),
+                _ if named(&answer, choices).is_some() => return Ok(named(&answer, choices).unwrap_or(default)),
                 _ => self.print(format!("Enter a number from 1 to {}.", choices.len())),
             }
         }
@@ -99,8 +100,8 @@ impl Prompter {
             (1..).zip(chosen).filter(|(_, is_chosen)| **is_chosen).map(|(n, _)| n.to_string()).collect();
         let known = Some(known.join(",")).filter(|known| !known.is_empty());
         loop {
-            let answer = self.text("Numbers, like 1 or 1,2", known.as_deref(), false)?;
-            match read_numbers(&answer, choices.len()) {
+            let answer = self.text("Numbers, like 1 or 1,2", known.as_deref(), true)?;
+            match read_numbers(&with_numbers(&answer, choices), choices.len()) {
                 Ok(numbers) if !numbers.is_empty() => {
                     return Ok(numbers.into_iter().map(|number| number - 1).collect())
                 }
@@ -116,6 +117,18 @@ impl Prompter {
             self.print(format!("  {}  {}", i + 1, display_safe(choice)));
         }
     }
+}
+
+/// Returns the index of the choice with this name, which is its first word.
+fn named(answer: &str, choices: &[String]) -> Option<usize> {
+    choices.iter().position(|choice| choice.split([':', ' ']).next() == Some(answer))
+}
+
+/// Replaces names of choices by their numbers.
+fn with_numbers(answer: &str, choices: &[String]) -> String {
+    let number = |word: &str| named(word, choices).map_or_else(|| word.to_owned(), |index| (index + 1).to_string());
+    let words = answer.split([',', ' ']).filter(|word| !word.is_empty());
+    words.map(number).collect::<Vec<_>>().join(",")
 }
 
 /// Parses numbers and ranges such as `1-5,8`, from 1 to `most`; returns each number once, in order.
@@ -147,6 +160,14 @@ fn prompt_failure(error: dialoguer::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn choices_are_answered_by_number_or_name() {
+        let choices = ["modalities: .pbin".to_owned(), "nanosets: a folder".to_owned()];
+        assert_eq!((named("nanosets", &choices), named("nano", &choices)), (Some(1), None));
+        assert_eq!(with_numbers("nanosets, 1", &choices), "2,1");
+        assert_eq!(with_numbers("x", &choices), "x");
+    }
 
     #[test]
     fn shards_are_chosen_by_numbers_and_ranges() {

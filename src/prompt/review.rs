@@ -32,7 +32,8 @@ pub(super) trait Review {
             let preview = || show(self.prompt(), &*plan, self.preview());
             let allowed = !report_each_problem(self.prompt(), &plan.check(false)) && preview()?;
             let changes = self.changes();
-            let first = if allowed { &["write it", "save the plan"][..] } else { &["save the plan"] };
+            // A plan that cannot run is not worth saving: the first choice is to change it.
+            let first = if allowed { &["write it", "save the plan"][..] } else { &[] };
             let words = first.iter().copied().chain(changes.iter().map(|(_, words)| *words));
             let words: Vec<String> = words.chain(["quit without writing"]).map(str::to_owned).collect();
             let chosen = self.prompt().choose("What now?", &words, 0)?;

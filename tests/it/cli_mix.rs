@@ -271,7 +271,7 @@ fn alias_bombs_cycles_and_non_utf8_metadatasets_are_refused() {
 fn invalid_flags_of_mix_new_are_refused() {
     let sandbox = house();
     for (line, why) in [
-        ("mix new --output x.yaml", "there is no member"),
+        ("mix new --output x.yaml", "members not given"),
         ("mix new --blend a", "--output"),
         ("mix new --blend a --epochized b --output x.yaml", "cannot be used with"),
         ("mix new --blend a=none --output x.yaml", "is not a number"),

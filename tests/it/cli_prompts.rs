@@ -94,7 +94,7 @@ impl Dialogue {
 fn divided_by_ratio(dialogue: &mut Dialogue) {
     dialogue.expect("Leave out shards").answer("");
     dialogue.expect("Exclude one sample").answer("");
-    dialogue.expect("How shall the shards be divided?").expect("Number").answer("1");
+    dialogue.expect("How should the shards be divided?").expect("Number").answer("1");
     dialogue.expect("Three numbers").answer("8,1,1");
     dialogue.expect("Shuffle").answer("");
     dialogue.expect("train: 8 shards").expect("Use this division?").answer("y");
@@ -164,7 +164,7 @@ fn prompts_exclude_shards_and_can_change_the_split_method() {
     dialogue.expect("Pattern for val").answer("").expect("Pattern for test").answer("");
     dialogue.expect("further split").answer("").expect("Shuffle").answer("").expect("Not possible");
     dialogue.expect("Accept splits without shards?").answer("n");
-    dialogue.expect("How shall the shards be divided?").expect("Number").answer("3");
+    dialogue.expect("How should the shards be divided?").expect("Number").answer("3");
     dialogue.expect("Shards of train by number").answer("1-99").expect("is not a number");
     dialogue
         .expect("Shards of train by number")
@@ -207,9 +207,9 @@ fn samples_in_several_pieces_are_shown_and_cannot_be_written() {
     let mut dialogue = Dialogue::start(&sandbox, line, "xterm");
     dialogue.expect("Leave out shards").answer("").expect("Exclude one sample").answer("");
     dialogue.expect("Not possible").expect("not next to each other").expect("tar --sort=name");
-    dialogue.expect("What now?").expect("Number").answer("6");
+    dialogue.expect("What now?").expect("Number").answer("5");
     let text = dialogue.ends(0);
-    assert!(!text.contains("write it") && !text.contains("keep-first"), "{text}");
+    assert!(!text.contains("save the plan") && !text.contains("write it") && !text.contains("keep-first"), "{text}");
     assert!(!sandbox.has("data/.nv-meta"));
 }
 
@@ -323,7 +323,7 @@ fn pack_prompts_show_documents_and_preview_before_the_run() {
         .expect("[body]")
         .answer("--jq .summary");
     dialogue.expect("Invalid answer").expect("the lines have the keys: body").expect("[body]").answer("");
-    dialogue.expect("The first one.").expect("format: For which framework").expect("Numbers").answer("7");
+    dialogue.expect("The first one.").expect("format: Framework").expect("Numbers").answer("7");
     dialogue.expect("'7' is not a number from 1 to 6").expect("Numbers").answer("2");
     dialogue.expect("tokenizer: ").answer("nowhere.json");
     dialogue.expect("Invalid answer").expect("tokenizer: ").answer(&tokenizer.to_string_lossy());
@@ -445,4 +445,36 @@ fn prompt_for_sample_size_accepts_variable_instead() {
     dialogue.expect("Number").answer("4");
     dialogue.expect("Nothing was written");
     dialogue.ends(0);
+}
+
+#[test]
+fn mix_prompts_ask_for_members_and_for_the_sequence_length() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"text\": \"a\"}\n");
+    sandbox.say("prepare a.jsonl").ends(0);
+    let mut dialogue = Dialogue::start(&sandbox, "mix new --plain", "xterm-256color");
+    dialogue.expect("output: ").answer("m.yaml");
+    dialogue.expect("Members").expect("1  blend: ").expect("Number").answer("1");
+    dialogue.expect("blend (").answer("a.jsonl=2");
+    dialogue.expect("What now?").expect("1  write it").expect("Number").answer("1");
+    dialogue.ends(0);
+    assert!(sandbox.text("m.yaml").contains("weight: 2"));
+    let mut dialogue = Dialogue::start(&sandbox, "mix index --plain", "xterm-256color");
+    dialogue.expect("folder: ").expect("or --lengths N,N").answer("--lengths 8,2");
+    dialogue.expect("samples: ").answer("20");
+    dialogue.expect("output: ").answer("mixed");
+    dialogue.expect("What now?").expect("1  write it").expect("Number").answer("1");
+    let text = dialogue.ends(0);
+    assert!(!text.contains("sequence length: Tokens"), "numbers of windows need no length: {text}");
+    sandbox.write("tokens/00000_tokens.ds", [0; 64]);
+    let mut dialogue = Dialogue::start(&sandbox, "mix index tokens --samples 5 --output other --plain", "xterm");
+    dialogue.expect("sequence length: ").answer("").expect("sequence length: ").answer("4");
+    dialogue.expect("What now?").expect("Number");
+}
+
+#[test]
+fn home_screen_is_not_opened_by_plain() {
+    let sandbox = Sandbox::new();
+    let text = Dialogue::start(&sandbox, "--plain", "xterm-256color").ends(2);
+    assert!(text.contains("--plain asks by prompts") && !text.contains("this terminal"), "{text}");
 }

@@ -18,7 +18,7 @@ impl Guide {
         let choices = ["by ratio", "by pattern: regular expressions on shard names", "by hand"];
         loop {
             let default = usize::from(self.suggested_patterns().is_some());
-            match self.prompt.choose("How shall the shards be divided?", &choices.map(str::to_owned), default)? {
+            match self.prompt.choose("How should the shards be divided?", &choices.map(str::to_owned), default)? {
                 0 => self.by_ratio()?,
                 1 => self.by_pattern()?,
                 _ => self.by_hand()?,

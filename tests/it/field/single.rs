@@ -86,7 +86,7 @@ fn prompts_ask_about_compressed_shards_and_empty_splits() {
     dialogue.expect("1 compressed shard (.tgz)").expect("Number").answer("2");
     dialogue.expect("Leave out shards").answer("");
     dialogue.expect("Exclude one sample").answer("");
-    dialogue.expect("How shall the shards be divided?").expect("Number").answer("2");
+    dialogue.expect("How should the shards be divided?").expect("Number").answer("2");
     dialogue.expect("Pattern for train").answer(".*").expect("Pattern for val").answer("no");
     dialogue.expect("Pattern for test").answer("").expect("further split").answer("").expect("Shuffle").answer("y");
     dialogue.expect("Not possible").expect("Accept splits without shards?").answer("y");

@@ -1,16 +1,16 @@
 //! `mix index`: writes the index that nanotron's Nanoset would compute for a mixture of token folders.
 
-use super::{missing, Operation, Plan};
+use super::{missing, Advice, AnyPlan, Operation, Plan, QuestionNeed};
 use crate::engine::nanosets::mixture::{Member, MixtureIndexPlan, TokenizerSettings, DEFAULT_SEED};
 use crate::engine::nanosets::training::read_training;
 use crate::job::nanosets::{run_index, MixtureIndexReport};
 use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
-use gristmill_core::options::{Access, Group, OptionSpec};
+use gristmill_core::options::{Access, Group, OptionRow, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{bytes, count, display_safe, grouped};
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
 
@@ -200,6 +200,29 @@ fn read_config(plan: &mut MixtureIndexPlan, path: &Path, stage: Option<&str>) ->
     Ok(())
 }
 
+/// The advice of `mix index`: the data sets and the length of a sample are asked for unless other answers have them.
+struct MixtureAdvice;
+
+impl Advice for MixtureAdvice {
+    fn order(&self) -> &'static [&'static str] {
+        &["folder", "sequence-length"]
+    }
+
+    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> QuestionNeed {
+        let members = plan.typed::<MixtureIndexPlan>().map(|plan| plan.members.as_slice()).unwrap_or_default();
+        match row.info.name {
+            "folder" if members.is_empty() => QuestionNeed::Required,
+            "sequence-length" if has_folder(members) => QuestionNeed::Required,
+            _ if row.info.is_required => QuestionNeed::Required,
+            _ => QuestionNeed::Optional,
+        }
+    }
+}
+
+fn has_folder(members: &[Member]) -> bool {
+    members.iter().any(|member| matches!(member, Member::Folder(_)))
+}
+
 /// The `mix index` operation.
 pub struct MixIndex;
 
@@ -226,12 +249,15 @@ impl Operation for MixIndex {
             let hint = "folders of .ds files, --lengths 8,2,5, or --config TRAINING.yaml";
             refusal(Subject::default(), "there is no data set", hint)
         });
-        let has_folder = plan.members.iter().any(|member| matches!(member, Member::Folder(_)));
-        let no_length = (has_folder && plan.sequence_length.is_none()).then(|| {
+        let no_length = (has_folder(&plan.members) && plan.sequence_length.is_none()).then(|| {
             let why = "--sequence-length N is not given, which determines the windows of a folder";
             refusal(Subject::default(), why, "the value of the training configuration; or --config TRAINING.yaml")
         });
         no_member.into_iter().chain(no_length).chain(missing::<Self>(plan)).collect()
+    }
+
+    fn advice(_: &RunOptions) -> Box<dyn Advice> {
+        Box::new(MixtureAdvice)
     }
 
     fn is_expressible(plan: &MixtureIndexPlan) -> bool {
@@ -271,7 +297,7 @@ fn figures(report: &MixtureIndexReport) -> Vec<ReportLine> {
     let outlook = &report.outlook;
     let about = if outlook.is_exact { "" } else { "about " };
     let mut lines = vec![ReportLine::plain(format!(
-        "{} from {}, {} to an epoch, {:.2} epochs",
+        "{} from {}, {} per epoch, {:.2} epochs",
         count(outlook.samples, "sample"),
         count(outlook.members.len() as u64, "data set"),
         grouped(outlook.epoch),

@@ -197,7 +197,7 @@ impl Operation for MixNew {
     const PLAN_OF: &'static str = "writing a metadataset";
     const FILE_NAME: Option<&'static str> = Some("mix");
     const GROUPS: &'static [Group<Self::Plan>] = &[
-        Group::new("Members", "settings", MEMBERS),
+        Group::new("Members", "settings", MEMBERS).one_of(),
         Group::new("Joins", "settings", JOINS).needs("--join PATH", |plan| plan.kind == MixKind::Join),
         Group::new("About members", "settings", ABOUT_MEMBERS).needs("--blend PATH", |plan| !plan.members.is_empty()),
         Group::new("Output", "settings", OUTPUT),
@@ -213,11 +213,6 @@ impl Operation for MixNew {
 
     fn check(plan: &MixPlan, _: bool) -> Vec<Problem> {
         let mut found = missing::<Self>(plan);
-        if plan.members.is_empty() {
-            let problem = Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), "there is no member");
-            let hint = "--blend PATH=WEIGHT, --epochized PATH=N or --join NAME=PATH, once for each member";
-            found.push(problem.with_hint(hint));
-        }
         if plan.kind == MixKind::Join && plan.joiner.is_none() {
             let why = "--joiner MODULE:FUNC is not given, which makes one sample of those of the members";
             let problem = Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), why);
