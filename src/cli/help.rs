@@ -78,9 +78,21 @@ fn find_command<'a>(program: &'a clap::Command, names: &[String], action: &str) 
 
 fn render_page(page: clap::Command, text: &mut Vec<u8>) -> std::io::Result<()> {
     let commands: Vec<clap::Command> = page.get_subcommands().cloned().collect();
+    let is_program = page.get_name() == "gristmill";
     let mut first = Vec::new();
     clap_mangen::Man::new(page).render(&mut first)?;
+    let mut is_replaced = false;
     for line in first.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b".SH ") {
+            is_replaced = line.starts_with(b".SH SYNOPSIS") && is_program;
+            if is_replaced {
+                // The list of all global options, without their values, would be longer than their descriptions are clear.
+                text.extend_from_slice(b".SH SYNOPSIS\n\\fBgristmill\\fR [\\fIOPTIONS\\fR] [\\fICOMMAND\\fR]\n");
+            }
+        }
+        if is_replaced {
+            continue;
+        }
         text.extend_from_slice(line);
         if line.starts_with(b".TH ") {
             // Left-aligned, because JSON has long words without a break, which cannot be justified.

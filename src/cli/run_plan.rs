@@ -19,9 +19,11 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> CommandResult {
         true => failure,
         false => failure.with_hint("give a file written by --save-plan, or .nv-meta/gristmill/plan.yaml of a data set"),
     })?;
-    let in_file = |failure: Failure| match failure.subject.is_empty() {
-        true => failure.on(Subject::path(path)),
-        false => failure,
+    let in_file = |mut failure: Failure| {
+        if failure.subject.path.is_none() && failure.subject.field.is_none() {
+            failure.subject.path = Subject::path(path).path;
+        }
+        failure
     };
     let mut plan = read_plan(&text).map_err(in_file)?;
     let options = plan.operation().options();

@@ -15,7 +15,11 @@ pub fn home(context: &Context) -> CommandResult {
             .into());
     }
     if context.prefers_prompts() {
-        return Err(Failure::usage("opening the home screen", "this terminal has no full-screen mode")
+        let why = match context.globals.plain {
+            true => "--plain asks by prompts, and the home screen has none",
+            false => "this terminal has no full-screen mode",
+        };
+        return Err(Failure::usage("opening the home screen", why)
             .with_hint("name a command: `gristmill prepare --plain` asks by prompts")
             .into());
     }

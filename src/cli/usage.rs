@@ -119,6 +119,11 @@ fn usage_failure(text: &str, commands: Option<String>) -> Failure {
     // A tip with `--` is wrong for negative values: a word after `--` is never the value of a flag.
     let is_negative = |tip: &String| !tip.contains("'-- -");
     let tip = tip.filter(is_negative);
+    // The similar value may not be the meant one.
+    let tip = tip.map(|tip| match &choices {
+        Some(choices) => format!("{tip}; {choices}"),
+        None => tip,
+    });
     let hint = commands.or(tip).or(choices).or(usage);
     Failure::usage("reading the command line", why)
         .with_hint(hint.unwrap_or_else(|| "`gristmill --help` lists commands and flags".into()))
@@ -151,6 +156,13 @@ mod tests {
         let failure = usage_failure(text, None);
         assert_eq!(failure.why, "unexpected argument '--foo' found");
         assert_eq!(failure.hint.as_deref(), Some("a similar argument exists: '--force'"));
+    }
+
+    #[test]
+    fn hint_for_an_invalid_value_lists_all_values() {
+        let text = "error: invalid value 'tcsh' for '<SHELL>'\n  [possible values: bash, zsh]\n\n  tip: a similar value exists: 'zsh'\n";
+        let hint = usage_failure(text, None).hint.unwrap_or_default();
+        assert_eq!(hint, "a similar value exists: 'zsh'; possible values: bash, zsh");
     }
 
     #[test]

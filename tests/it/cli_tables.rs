@@ -113,7 +113,7 @@ fn csv_and_tsv_are_described_checked_and_browsed() {
     sandbox.say("lint empty.csv").ends(0);
     // Next to lines, such files are descriptions of the documents.
     sandbox.write("data/a.jsonl", "{\"text\": \"a\"}\n");
-    sandbox.say("info data").ends(1).complains("it is not prepared");
+    sandbox.say("info data").ends(2).complains("it is a folder of text files, not a data set");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn unsupported_commands_for_tables_name_an_alternative() {
     sandbox.say("repair data").ends(2).complains("files of rows are not repaired").complains("lint");
     sandbox.say("splits show data").ends(2).complains("has no splits");
     sandbox.write("data/picture.jpg", "");
-    sandbox.say("info data").ends(1).complains("it is not prepared");
+    sandbox.say("info data").ends(2).complains("it is a media folder, not a data set").complains("prepare-media");
 }
 
 #[test]

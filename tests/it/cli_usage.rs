@@ -325,3 +325,41 @@ fn save_plan_is_refused_by_commands_without_a_plan() {
     }
     assert!(!sandbox.has("p.yaml"));
 }
+
+#[test]
+fn empty_folder_is_named_by_every_command_that_describes_data() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    for command in ["info", "lint", "verify"] {
+        sandbox.say(&format!("{command} empty")).ends(2).complains("it is a folder, not a data set");
+    }
+    let ran = sandbox.say("facts empty").ends(2).complains("this kind of data has no figures");
+    assert!(!ran.err.contains("gristmill info"), "info would fail, too: {}", ran.err);
+}
+
+#[test]
+fn file_that_is_no_plan_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tokenizer.json", "{\n  \"version\": \"1.0\"\n}\n");
+    sandbox.say("run tokenizer.json").ends(2).complains("failed on tokenizer.json: it is not a plan");
+    sandbox.write("plan.yaml", "version: 1\ncommand: [\n");
+    let ran = sandbox.say("run plan.yaml").ends(2).complains("plan.yaml, line ");
+    assert!(!ran.err.contains(", column"), "the line is named once: {}", ran.err);
+}
+
+#[test]
+fn overwrite_of_modalities_has_the_name_of_all_commands() {
+    let sandbox = Sandbox::new();
+    for flag in ["--force-overwrite", "--overwrite"] {
+        let line = format!("modalities filter p.pbin -o p.pbin --documents 0 {flag}");
+        sandbox.say(&line).ends(3).complains("no such file or folder");
+    }
+    sandbox.say("modalities filter --help").ends(0).says("--force-overwrite");
+}
+
+#[test]
+fn synopsis_of_the_manual_page_lists_no_options() {
+    let page = Sandbox::new().say("man").ends(0).out.clone();
+    let synopsis = page.split(".SH ").find(|section| section.starts_with("SYNOPSIS")).unwrap();
+    assert_eq!(synopsis, "SYNOPSIS\n\\fBgristmill\\fR [\\fIOPTIONS\\fR] [\\fICOMMAND\\fR]\n");
+}

@@ -135,8 +135,11 @@ const PLAIN_FOLDER: KindInfo = KindInfo {
     id: "plain-folder",
     title: "folder",
     raw: "no metadata",
-    repair: unsupported("a folder of files cannot be repaired", "gristmill info {} says what it holds"),
-    figures: NO_FIGURES,
+    repair: unsupported("a folder of files cannot be repaired", "give packed tokens"),
+    figures: unsupported(
+        "this kind of data has no figures",
+        "give a data set, a folder of described media, a .jsonl file, or a file of rows",
+    ),
     member: unsupported("is not a data set: no .nv-meta and no tar shard is in it", NO_MEMBER_HINT),
     why_no_splits: Some("a folder without tar shards has no splits"),
     is_described: false,

@@ -508,7 +508,8 @@ fn make(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<bool> {
     let draft = path.with_file_name(format!("lock.{}.new", mine.token));
     let result = write_and_link(fs, &draft, path, &bytes);
     let _ = fs.remove_file(&draft);
-    result
+    // The user knows the folder, not the names of files in it that exist for a moment.
+    result.map_err(|failure| failure.on(Subject::path(path.parent().unwrap_or(path))))
 }
 
 fn write_and_link(fs: &dyn Fs, draft: &Path, path: &Path, bytes: &[u8]) -> Outcome<bool> {

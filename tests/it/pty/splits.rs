@@ -165,7 +165,7 @@ fn split_changes_are_undone_and_redone() {
     let mut story = open(&test_home);
     story.keys("x").wait_for("1 change not written").keys("j x").wait_for("2 changes not written");
     story.keys("u u").wait_gone("not written").keys("ctrl-r").wait_for("1 change not written");
-    story.keys("ctrl-r").wait_for("2 changes not written").keys("ctrl-r").wait_for("nothing to do again");
+    story.keys("ctrl-r").wait_for("2 changes not written").keys("ctrl-r").wait_for("nothing to redo");
 }
 
 #[test]

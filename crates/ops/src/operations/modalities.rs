@@ -72,7 +72,9 @@ macro_rules! rewrite {
                 Group::new("", "settings", $options),
                 Group::new("", "settings", &[
                     Spec::<$plan>::new("output", "FILE", "File to write", path!(output)).or_store().short('o').required(),
-                    Spec::<$plan>::new("overwrite", "", "Replace a file that is there", switch!(overwrite)).replaces(""),
+                    Spec::<$plan>::new("force-overwrite", "", "Replace a file that is there", switch!(overwrite))
+                        .aliases(&["overwrite"])
+                        .replaces(""),
                     Spec::<$plan>::new("compat", "", "", switch!(compat)).global(),
                 ]),
             ];
@@ -144,7 +146,7 @@ const SHUFFLE: &[Spec<DocumentShufflePlan>] = &[
     Spec::<DocumentShufflePlan>::new(
         "path",
         "PATH",
-        "Packed file (.pbin), or text with one document a line",
+        "Packed file (.pbin), or text with one document per line",
         path!(path),
     )
     .or_store()
@@ -183,7 +185,7 @@ rewrite!(
 );
 
 const CHUNK: &[Spec<ChunkPlan>] = &[
-    Spec::<ChunkPlan>::new("file", "FILE", "Packed files (.pbin), or text with one document a line", paths!(files))
+    Spec::<ChunkPlan>::new("file", "FILE", "Packed files (.pbin), or text with one document per line", paths!(files))
         .or_store()
         .positional()
         .required(),

@@ -268,7 +268,7 @@ fn bucket_as_output_is_refused() {
     copy(&input, &bucket.join("data"));
     let mut plan = operation("modalities merge").unwrap().plan_for(vec![text(&bucket.join("data"))]);
     plan.set("output", &Answer::Text(text(bucket))).unwrap();
-    plan.set("overwrite", &Answer::On).unwrap();
+    plan.set("force-overwrite", &Answer::On).unwrap();
     let failure = plan.start(false, options()).unwrap().wait().err().unwrap();
     assert!(failure.class == ExitClass::Usage && failure.why.contains("it is a bucket"), "{failure}");
     assert_same(&files(&bucket.join("data")), &files(&input), "data");

@@ -302,3 +302,15 @@ fn lock_taken_by_force_after_the_check_is_kept() {
     drop(lock);
     assert_eq!(crate::files::read(&path).unwrap(), b"of another process");
 }
+
+#[test]
+fn lock_that_cannot_be_made_names_its_folder() {
+    let (_dir, own) = place();
+    let folder = own.lock().parent().unwrap().to_owned();
+    let mine = Holder { process: dead(), token: "t".to_owned(), system_lock: false };
+    // A file in place of the folder.
+    write_file(&RealFs, &folder.with_file_name("file"), b"x", 0o644).unwrap();
+    let missing = folder.with_file_name("file").join("lock");
+    let failure = make(&RealFs, &missing, &mine).unwrap_err();
+    assert_eq!(failure.subject.path.as_deref(), folder.with_file_name("file").to_str());
+}

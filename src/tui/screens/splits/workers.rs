@@ -164,7 +164,7 @@ pub fn done(applied: EditResult) -> Toast {
 pub fn stepped(is_undo: bool, title: Option<String>) -> Toast {
     let (done, nothing) = match is_undo {
         true => ("undone", "there is nothing to undo"),
-        false => ("done again", "there is nothing to do again"),
+        false => ("redone", "there is nothing to redo"),
     };
     let words = title.map_or_else(|| nothing.to_owned(), |title| format!("{done}: {title}"));
     Toast::new(Level::Info, words)

@@ -148,17 +148,18 @@ fn not_prepared(root: &Path, interrupted: bool) -> Failure {
     if !files::exists(root) {
         return Failure::environment("looking at the data set", "no such file or folder").on(subject);
     }
-    let hint = match kind_of(root) {
-        Ok(kind) if kind.has_loose_files() && has_jsonl(root) => {
-            "it holds .jsonl files: info, lint and verify take one of them; pack and dedup take the folder"
-        }
-        Ok(kind) if kind.has_loose_files() => {
-            "no tar shard is in it; gristmill prepare-media PATH describes loose media"
-        }
-        _ => {
-            "gristmill prepare PATH prepares it, and shows with --dry-run what it would write; gristmill facts reads its shards"
-        }
-    };
+    if let Some(kind) = kind_of(root).ok().filter(|kind| kind.has_loose_files()) {
+        let (what, hint) = match has_jsonl(root) {
+            true => (
+                "folder of text files",
+                "info, lint and verify take one of its .jsonl files; pack and dedup take the folder",
+            ),
+            false => (kind.title(), "no tar shard is in it; gristmill prepare-media PATH describes loose media"),
+        };
+        let why = format!("it is a {what}, not a data set");
+        return Failure::usage("looking at the data set", why).on(subject).with_hint(hint_for(root, hint));
+    }
+    let hint = "gristmill prepare PATH prepares it, and shows with --dry-run what it would write; gristmill facts reads its shards";
     let hint = hint_for(root, hint);
     Failure::data("looking at the data set", "it is not prepared: .nv-meta/.info.json is missing")
         .on(subject)

@@ -14,7 +14,12 @@ pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
             out.push(format!("{what}: {a} → {b}"));
         }
     };
-    line("splits", splits(&old.splits), splits(&new.splits));
+    let is_listed = |plan: &PreparePlan| matches!(plan.splits, SplitPlan::Listed(_));
+    match is_listed(old) == is_listed(new) {
+        true => line("splits", splits(&old.splits), splits(&new.splits)),
+        // The lists are long, and the methods differ.
+        false => line("splits", method(&old.splits), method(&new.splits)),
+    }
     line("shuffled", yes_or_no(old.shuffle_tars), yes_or_no(new.shuffle_tars));
     line("shard excludes", list(&old.exclude_shards), list(&new.exclude_shards));
     line("excludes", list(&old.excludes), list(&new.excludes));
@@ -104,6 +109,14 @@ fn yes_or_no(value: bool) -> String {
     if value { "yes" } else { "no" }.to_owned()
 }
 
+/// Describes how shards are divided, without lists of them.
+fn method(plan: &SplitPlan) -> String {
+    match plan {
+        SplitPlan::Listed(_) => "by hand".into(),
+        other => splits(other),
+    }
+}
+
 /// Describes the division of shards. Equal descriptions mean equal divisions.
 fn splits(plan: &SplitPlan) -> String {
     match plan {
@@ -149,6 +162,7 @@ fn list(items: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gristmill_core::plan::SplitList;
 
     #[test]
     fn plan_differences_name_only_answers_that_change_the_files() {
@@ -159,5 +173,17 @@ mod tests {
         new.splits = SplitPlan::Ratio("9,1,0".into());
         new.excludes = vec!["s.tar/1".into()];
         assert_eq!(differences(&old, &new), ["splits: by ratio 8,1,1 → by ratio 9,1,0", "excludes: none → s.tar/1"]);
+    }
+
+    #[test]
+    fn lists_of_shards_are_shown_only_if_both_divisions_are_lists() {
+        let listed = |shard: &str| PreparePlan {
+            splits: SplitPlan::Listed(vec![SplitList { name: "train".into(), shards: vec![shard.into()] }]),
+            ..PreparePlan::new("a")
+        };
+        let by_ratio = PreparePlan { splits: SplitPlan::Ratio("8,1,1".into()), ..PreparePlan::new("a") };
+        assert_eq!(differences(&listed("s.tar"), &by_ratio), ["splits: by hand → by ratio 8,1,1"]);
+        assert!(differences(&listed("s.tar"), &listed("s.tar")).is_empty());
+        assert_eq!(differences(&listed("s.tar"), &listed("t.tar")).len(), 1);
     }
 }

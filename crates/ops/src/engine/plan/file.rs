@@ -42,13 +42,19 @@ pub fn dedup_to_yaml(plan: &DedupPlan) -> Outcome<String> {
     typed_to_yaml("removing repeated text", "dedup", plan)
 }
 
+const NO_VERSION_HINT: &str = "a plan has a line `version: 1`";
+
 /// Returns the command in a plan file; `None` if it contains none. Refuses a newer version.
 pub fn command_of(text: &str) -> Outcome<Option<String>> {
     let refuse = |why: String| Failure::usage("reading the plan", why);
     if text.len() > MAX_PLAN_BYTES {
         return Err(refuse("it is larger than 64 MiB".into()));
     }
-    let head: PlanHeader = parse(text)?;
+    let names_version = || text.lines().any(|line| line.starts_with("version:"));
+    let head: PlanHeader = parse(text).map_err(|failure| match names_version() {
+        true => failure,
+        false => refuse("it is not a plan".into()).with_hint(NO_VERSION_HINT),
+    })?;
     match head.version {
         Some(version) if version > PLAN_VERSION => {
             return Err(refuse(format!(
@@ -61,7 +67,7 @@ pub fn command_of(text: &str) -> Outcome<Option<String>> {
                 true => {
                     "this looks like a metadataset: `gristmill prepare FILE` and `gristmill mix check FILE` take it"
                 }
-                false => "a plan has a line `version: 1`",
+                false => NO_VERSION_HINT,
             };
             return Err(refuse("it has no version".into()).with_hint(hint));
         }
@@ -117,7 +123,9 @@ fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Outcome<T> {
     serde_yaml::from_str_with_options(text, options).map_err(|error| {
         let line = error.location().map(|at| at.line());
         let plain = error.without_snippet().to_string();
-        let why = plain.lines().next().unwrap_or("it is not a plan").to_owned();
+        let why = plain.lines().next().unwrap_or("it is not a plan");
+        // The line is in the subject.
+        let why = why.split_once(" at line ").map_or(why, |(why, _)| why).to_owned();
         let mut failure = Failure::usage("reading the plan", why).with_hint(save_plan_hint("prepare PATH"));
         if let Some(line) = line {
             failure = failure.on(Subject::default().line(line));

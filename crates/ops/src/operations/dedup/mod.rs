@@ -31,7 +31,7 @@ impl Operation for Dedup {
     type Preview = PlannedResult<DedupEstimate>;
     type Report = PlannedResult<DedupReport>;
     const NAME: &'static str = "dedup";
-    const ABOUT: &'static str = "Remove text that repeats, and keep its first place: the same files come out";
+    const ABOUT: &'static str = "Remove repeated text, except where it is first, and write the same files without it";
     const ACTIVITY: &'static str = "deduplicating";
     const PLAN_OF: &'static str = "removing repeated text";
     const STEPS: &'static [Step] = &[

@@ -118,7 +118,10 @@ const DOCUMENTS: &[Spec] = &[
 ];
 
 const OUTPUT: &[Spec] = &[
-    Spec::new("output", "DIR", "Folder that gets the same files", path!(output)).or_store().short('o').required(),
+    Spec::new("output", "DIR", "Folder for the same files without repeats", path!(output))
+        .or_store()
+        .short('o')
+        .required(),
     Spec::new("force-overwrite", "", "Replace an existing output", switch!(overwrite))
         .replaces("")
         .label("overwrite")

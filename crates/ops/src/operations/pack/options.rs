@@ -48,7 +48,7 @@ const INPUTS: &[Spec] = &[Spec::new(
 const FORMATS: &[Spec] = &[Spec::new(
     "format",
     "NAME",
-    "For which framework (repeat): one pass makes all of them",
+    "Framework that reads the output (repeat); one pass writes all",
     Access::Choices { choices: formats::CHOICES, get: formats::names, set: set_formats },
 )];
 
@@ -69,7 +69,6 @@ const SAMPLES: &[Spec] = &[Spec::new(
         },
     },
 )
-.unset("not chosen yet")
 .alternatives(&["variable"])
 .applies(formats::WITH_SAMPLE_SIZE, |plan| formats::sample_size(plan).is_some())];
 

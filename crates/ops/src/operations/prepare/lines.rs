@@ -102,7 +102,7 @@ impl Report for PrepareResult {
     fn lines(&self, _: bool) -> Vec<ReportLine> {
         let report = &self.report;
         if report.nothing_to_do {
-            let rest = " Prepared already with this plan, and nothing changed since. Nothing was written.";
+            let rest = " Prepared already with this plan, and no shard has changed since. Nothing was written; edits of split.yaml stay.";
             return vec![ReportLine::success("Nothing to do.", rest)];
         }
         let rest = format!(": {} in {}.", report.amounts().join(", "), duration(report.elapsed));

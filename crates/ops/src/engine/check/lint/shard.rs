@@ -125,7 +125,7 @@ pub(in crate::engine::check) fn empty(name: &str, count: u64, problems: &dyn Pro
     if count > 0 {
         return Ok(());
     }
-    problems.report(Problem::note(ProblemKind::EmptyShard, Subject::shard(name), "this shard has no samples"))
+    problems.report(Problem::problem(ProblemKind::EmptyShard, Subject::shard(name), "this shard has no samples"))
 }
 
 /// Hint for a shard that has changed.
