@@ -504,20 +504,6 @@ impl BrowseScreen {
         }
     }
 
-    /// Whether the filter leaves no sample.
-    fn lists_no_sample(&self) -> bool {
-        self.active_filter.is_some() && self.state.listing.len(&self.state.groups) == 0
-    }
-
-    /// Whether an action, in the pane with the focus, acts on the listed samples.
-    fn acts_on_list(&self, action: Action) -> bool {
-        match action {
-            Action::GoToNumber | Action::Random | Action::ContactSheet => true,
-            Action::ExcludeSample | Action::MoveTo | Action::Mark => self.state.pane != Pane::Groups,
-            _ => false,
-        }
-    }
-
     /// Returns the description of the filter and of the number of samples that pass it.
     pub(super) fn filter_words(&self) -> Option<String> {
         let active_filter = self.active_filter.as_ref()?;

@@ -2,6 +2,7 @@
 
 use super::screen::{BrowseScreen, OpenStage};
 use super::state::Pane;
+use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Screen as _};
 use crate::tui::screens::problems::{ProblemFeed, ProblemScreen};
 use crate::tui::screens::splits::{self, SplitSession};
@@ -143,6 +144,20 @@ impl BrowseScreen {
         let effects = splits::choose_split(session, shards, from.as_deref());
         self.state.mark = None;
         effects
+    }
+
+    /// Whether the filter leaves no sample.
+    pub(super) fn lists_no_sample(&self) -> bool {
+        self.active_filter.is_some() && self.state.listing.len(&self.state.groups) == 0
+    }
+
+    /// Whether an action, in the pane with the focus, acts on the listed samples.
+    pub(super) fn acts_on_list(&self, action: Action) -> bool {
+        match action {
+            Action::GoToNumber | Action::Random | Action::ContactSheet => true,
+            Action::ExcludeSample | Action::MoveTo | Action::Mark => self.state.pane != Pane::Groups,
+            _ => false,
+        }
     }
 
     /// Opens the split editor on the same session.
