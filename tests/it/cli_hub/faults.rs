@@ -142,7 +142,8 @@ fn full_disk_names_the_cache_folder_and_the_download_is_resumed() {
     let output = limited.current_dir(test.sandbox.path("")).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{text}");
-    assert!(text.contains("HF_HOME") && text.contains("hf/hub"), "{text}");
+    assert!(text.contains("HF_HUB_CACHE names another folder") && text.contains("hf/hub"), "{text}");
+    assert!(!text.contains("HF_HOME"), "{text}");
     test.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
     test.has_all("out");
 }

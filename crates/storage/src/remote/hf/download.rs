@@ -264,7 +264,7 @@ impl Partial {
 /// Adds the variable that moves the cache to a failure of writing to it.
 fn write_failure(failure: Failure, cache: &RepositoryCache) -> Failure {
     let hint = format!(
-        "HF_HOME or HF_HUB_CACHE names another folder than {} for the cache; the same command resumes the download",
+        "HF_HUB_CACHE names another folder than {} for the cache; the same command resumes the download",
         cache.root().display()
     );
     failure.with_hint(hint)

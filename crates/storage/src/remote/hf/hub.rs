@@ -306,7 +306,7 @@ impl<'a> Hub<'a> {
         let name = url.of_file(&file.path);
         let fs = self.fs;
         let download = Download { http, fs, cache, file, url: address, name, progress, check };
-        download.run()?.map_err(|refusal| self.refused(url, &refusal))?;
+        download.run()?.map_err(|refusal| refused_file((url, commit), &refusal, &self.settings))?;
         cache.link(self.fs, commit, file)?;
         progress.add(1, 0);
         Ok(())
@@ -326,7 +326,7 @@ impl<'a> Hub<'a> {
     pub(super) fn web_file(&self, url: &RepositoryUrl, commit: &str, file: &RepositoryFile) -> Outcome<WebFile> {
         let Some(http) = &self.http else { return Err(self.offline_failure(url, &[file])) };
         let name = url.of_file(&file.path);
-        let (at, settings, shown) = (url.clone(), self.settings.clone(), name.clone());
+        let (at, commit_id, settings, shown) = (url.clone(), commit.to_owned(), self.settings.clone(), name.clone());
         Ok(WebFile {
             name,
             url: address_at(http, url, commit, &file.path)?,
@@ -335,7 +335,7 @@ impl<'a> Hub<'a> {
             version_of: |headers| strong_etag(headers).unwrap_or_default(),
             failure_of: Box::new(move |refusal| match refusal {
                 web::Refusal::Status(refusal) => {
-                    let failure = refused(&at, refusal, &settings);
+                    let failure = refused_file((&at, &commit_id), refusal, &settings);
                     match refusal.is_of_repository() {
                         true => failure,
                         false => failure.of_kind(ProblemKind::Unreadable),
@@ -367,7 +367,7 @@ impl<'a> Hub<'a> {
         let why = format!("{} have to be downloaded, and {} are free", text_bytes(needed), text_bytes(free));
         Err(Failure::environment(DOWNLOAD_ACTIVITY, why)
             .on(Subject::path(&self.settings.cache))
-            .with_hint("free some space, or name another folder for the cache by HF_HOME"))
+            .with_hint("free some space, or name another folder for the cache by HF_HUB_CACHE"))
     }
 
     fn offline_failure(&self, url: &RepositoryUrl, absent: &[&RepositoryFile]) -> Failure {
@@ -433,6 +433,18 @@ fn invalid(url: &RepositoryUrl, what: &str) -> Failure {
     Failure::environment(REQUEST_ACTIVITY, format!("{what} of the hub is not valid"))
         .on(subject(url))
         .with_hint("HF_ENDPOINT has to name a hub; a proxy may also have changed the answer")
+}
+
+/// Returns the failure for a refused request for a file of a commit, which the hub had for the revision of the address.
+fn refused_file((url, commit): (&RepositoryUrl, &str), refusal: &Refusal, settings: &HubSettings) -> Failure {
+    if refusal.code != "RevisionNotFound" || commit == url.revision() {
+        return refused(url, refusal, settings);
+    }
+    let (noun, revision) = (url.kind.noun(), url.revision());
+    let why = format!("commit {commit} of revision {revision} no longer exists: the {noun} was replaced meanwhile");
+    Failure::environment(REQUEST_ACTIVITY, why)
+        .on(subject(url))
+        .with_hint("run the same command again, which reads the new commit")
 }
 
 /// Returns the failure for a refused request.

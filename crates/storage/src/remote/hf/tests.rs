@@ -157,6 +157,22 @@ fn hub_ranges_are_read_at_the_redirect_address_until_it_expires() {
 }
 
 #[test]
+fn commit_that_is_replaced_during_a_run_is_a_failure_of_the_environment() {
+    let (world, path) = (World::new(), "hf://datasets/o/n/data/a.tar");
+    let store = world.store();
+    names(&store, "hf://datasets/o/n", true);
+    let gone = || Fault::Answer(404, "X-Error-Code: RevisionNotFound\r\n".to_owned(), String::new());
+    world.hub.fault("/b/datasets", gone());
+    let replaced = failure(&read(&store, path).unwrap_err());
+    assert_eq!(replaced.class, ExitClass::Environment);
+    assert!(replaced.why.contains(&format!("commit {COMMIT} of revision main no longer exists")), "{replaced}");
+    // A commit that the user names is a mistake of the user.
+    world.hub.fault("/b/datasets", gone());
+    let wrong = failure(&read(&store, &format!("hf://datasets/o/n@{COMMIT}/data/a.tar")).unwrap_err());
+    assert_eq!(wrong.class, ExitClass::Usage, "{wrong}");
+}
+
+#[test]
 fn hub_file_that_differs_from_the_listing_is_refused() {
     let (world, path) = (World::new(), "hf://datasets/o/n/data/a.tar");
     let refuse = |text: &str, kind: Option<ProblemKind>| {
