@@ -132,12 +132,25 @@ fn read(file: &str, line: u64, text: &str) -> Outcome<RawCard> {
     serde_yaml::from_str_with_options(text, options).map_err(|error| {
         let at = error.location().map(|at| at.line() + line);
         let plain = error.without_snippet().to_string();
-        let mut failure = invalid(file, plain.lines().next().unwrap_or("it is not valid YAML").to_owned());
+        let mut failure = invalid(file, reason(plain.lines().next().unwrap_or("it is not valid YAML")));
         if let Some(at) = at {
             failure.subject = failure.subject.line(at);
         }
         failure
     })
+}
+
+/// Returns the reason in a message of the library, without its line, which does not count the lines before the YAML.
+fn reason(message: &str) -> String {
+    let why = message.split_once(" at line ").map_or(message, |(why, _)| why);
+    match why {
+        "expected sequence start" => "a list is expected".to_owned(),
+        "expected mapping start" => "keys with values are expected".to_owned(),
+        "expected string scalar" => "a text is expected".to_owned(),
+        _ if why.starts_with("budget breached: A") => "anchors and aliases are not read".to_owned(),
+        _ if why.starts_with("budget breached") => "it has too many values, or is nested too deep".to_owned(),
+        _ => why.to_owned(),
+    }
 }
 
 fn subset(file: &str, raw: RawSubset) -> Outcome<Subset> {

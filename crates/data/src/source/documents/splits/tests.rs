@@ -116,11 +116,13 @@ fn invalid_dataset_card_is_refused_with_the_reason() {
         ("configs:\n- data_files: 'a**b.csv'", "alone between slashes"),
         ("configs:\n- config_name: a\n- config_name: a", "two subsets"),
         ("configs:\n- data_files:\n  - {split: a, path: x}\n  - {split: a, path: y}", "twice"),
-        ("a: &x [1, 2]\nb: *x", "README.md"),
-        ("configs: 7", "README.md"),
+        ("a: &x [1, 2]\nb: *x", "README.md, line 2: anchors and aliases are not read"),
+        ("configs: 7", "README.md, line 2: a list is expected"),
+        ("configs:\n- config_name: [a", "README.md, line 3: "),
     ] {
         let error = find(&["x.csv"], Some(&format!("---\n{yaml}\n---\n")), None).unwrap_err();
         assert!(error.to_string().contains(why), "{yaml}: {error}");
+        assert!(!error.why.contains("at line"), "{yaml}: {error}");
     }
     let deep = format!("---\na: {}\n---\n", "[".repeat(100_000));
     assert!(find(&["x.csv"], Some(&deep), None).is_err());
