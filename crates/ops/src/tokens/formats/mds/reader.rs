@@ -245,6 +245,9 @@ impl ShardCheck<'_> {
         let mut reader = ShardReader { source: &mut source, listed: self.listed };
         let head = reader.head()?;
         if self.request.depth == Depth::Index {
+            if self.listed.config.is_tokens() {
+                reader.first_size(&head)?;
+            }
             return Ok(BTreeMap::new());
         }
         let greatest = self.request.vocabulary.map(|vocabulary| i64::from(vocabulary.greatest));

@@ -66,6 +66,19 @@ fn invalid_mds_samples_are_reported_with_the_reason() {
 }
 
 #[test]
+fn wrong_first_mds_sample_is_reported_by_every_command() {
+    let folder = set(TOKENS, &[&[7, 0, 0, 0, 8, 1, 1, 9, 0, 0, 0]]);
+    let (info, _) = with_handles(|handles| ShardsReader.info(folder.path(), None, handles));
+    let of_info = info.unwrap().problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>();
+    assert_eq!(of_info, ["sample 0 has 2 dimensions, and tokens have one"]);
+    for depth in [Depth::Index, Depth::Tokens] {
+        let (_, problems) = check(&ShardsReader, folder.path(), depth, None);
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert!(problems.len() == 1 && problems[0].contains("sample 0 has 2 dimensions"), "{problems:?}");
+    }
+}
+
+#[test]
 fn mds_samples_of_other_columns_are_checked_by_length() {
     let columns = r#""column_encodings": ["int16", "str", "pkl"], "column_names": ["a", "b", "c"], "column_sizes": [2, null, null]"#;
     let good: &[u8] = &[1, 0, 0, 0, 0, 0, 0, 0, 5, 6, 7];

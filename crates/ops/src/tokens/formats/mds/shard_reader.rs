@@ -104,7 +104,9 @@ impl ShardReader<'_> {
     /// Returns the number of tokens of the first sample; `None` if the shard has no samples.
     pub(super) fn first_size(&mut self, head: &SampleOffsets) -> Result<Option<u64>, Defect> {
         match head.ends.first() {
-            Some(end) => self.sample_head(u64::from(end - head.first)).map(Some),
+            Some(end) => {
+                self.sample_head(u64::from(end - head.first)).map(Some).map_err(|why| format!("sample 0 {why}"))
+            }
             None => Ok(None),
         }
     }
