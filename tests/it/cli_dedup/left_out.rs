@@ -33,6 +33,29 @@ fn value_lost_by_a_repeated_json_key_is_a_problem() {
 }
 
 #[test]
+fn saved_data_set_with_splits_is_refused_as_arrow() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/dataset_dict.json", "{\"splits\": [\"train\"]}\n");
+    sandbox.write("data/train/state.json", "{\"_data_files\": [{\"filename\": \"a.arrow\"}]}\n");
+    sandbox.write("data/train/dataset_info.json", "{}\n");
+    sandbox.write("data/train/a.arrow", arrow());
+    let ran = sandbox.say("dedup data --output out --minlen 50").ends(2);
+    let ran = ran.complains("train/a.arrow").complains("files of Arrow are not written back");
+    assert!(!ran.err.contains(".json"), "{}", ran.err);
+}
+
+#[test]
+fn parquet_file_with_the_name_of_another_format_is_refused_with_the_reason() {
+    let sandbox = Sandbox::new();
+    let parquet =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/parquet/p01_parquet_files/input/part-0.parquet");
+    sandbox.write("data/a.arrow", std::fs::read(parquet).unwrap());
+    let ran = sandbox.say("dedup data --output out --minlen 50").ends(2);
+    ran.complains("it is a file of Parquet, but has the name of another format")
+        .complains("give it the name that fits");
+}
+
+#[test]
 fn folder_of_only_unwritable_files_is_refused_with_their_kind() {
     for (name, content, kind) in [("a.arrow", arrow(), "Arrow"), ("a.csv", b"text\none\n".to_vec(), "CSV")] {
         let sandbox = Sandbox::new();

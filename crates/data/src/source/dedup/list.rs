@@ -1,6 +1,7 @@
 //! Finds the input files, in the global order of the documents (docs/formats/bsade.md §1).
 
 use crate::source::documents::packing::READING;
+use crate::source::documents::saved_descriptions;
 use crate::source::documents::{
     is_packed_already, is_set_aside, is_table_name, is_text, leave_out_others, leave_out_values, member_count,
     missing_files, missing_shards, text_file, Compression, FileChoice, InputRules, Listing, Packing, TextFile, Walk,
@@ -18,6 +19,8 @@ const ACTIVITY: &str = "looking for text files";
 const RENAME: &str = "to read such a file as well, give it another name";
 /// Hint on how to read files that are left out next to tables.
 const RENAME_OTHERS: &str = "to read such a file as well, give it a name that ends in .jsonl";
+/// Hint for tables whose name is that of another format.
+const RENAME_TABLE: &str = "give it the name that fits its content";
 /// Hint for files whose format is not written.
 const NOT_WRITTEN_HINT: &str = "convert them to lines of JSON or to Parquet";
 /// Message and hint for files of JSON lines whose name is not searched for.
@@ -54,7 +57,11 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     }
     let mut listing = Listing::default();
     // The reference program reads no tables.
-    let is_wanted = |name: &str| is_wanted(name) || !follows_reference && (is_rewritable(name) || is_other(name));
+    let descriptions = if follows_reference { &[] } else { saved_descriptions(path) };
+    let is_wanted = |name: &str| match descriptions.contains(&own_name(name)) {
+        true => false,
+        false => is_wanted(name) || !follows_reference && (is_rewritable(name) || is_other(name)),
+    };
     let wants = |name: &str| match (is_wanted(name), !follows_reference && is_set_aside(name)) {
         (false, _) if !follows_reference && has_suffix(name, "ndjson") => FileChoice::Missed(NDJSON),
         (false, _) => FileChoice::No,
@@ -124,7 +131,7 @@ fn report_others(folder: &Path, others: &[TextFile], listing: &mut Listing) -> O
     let main = others.iter().find(is_main);
     let table = main.or(others.iter().find(|file| file.source.is_table()));
     if listing.files.is_empty() {
-        return table.map_or(Ok(()), |table| Err(not_written(&table.path, table.source.name())));
+        return table.map_or(Ok(()), |table| Err(not_written(table)));
     }
     let mains = others.iter().filter(is_main).count();
     let report = |number: usize, first: Option<&TextFile>, problem: fn(ProblemKind, Subject, String) -> Problem| {
@@ -141,10 +148,13 @@ fn report_others(folder: &Path, others: &[TextFile], listing: &mut Listing) -> O
 }
 
 /// Returns the failure for a file that can be read but not written.
-fn not_written(path: &Path, name: &str) -> Failure {
-    Failure::usage(ACTIVITY, format!("files of {name} are not written back"))
-        .on(Subject::path(path))
-        .with_hint(NOT_WRITTEN_HINT)
+fn not_written(file: &TextFile) -> Failure {
+    let name = file.source.name();
+    let (why, hint) = match file.source.rewriter() {
+        Some(_) => (format!("it is a file of {name}, but has the name of another format"), RENAME_TABLE),
+        None => (format!("files of {name} are not written back"), NOT_WRITTEN_HINT),
+    };
+    Failure::usage(ACTIVITY, why).on(Subject::path(&file.path)).with_hint(hint)
 }
 
 /// Lists a file that is the input itself.
@@ -154,7 +164,7 @@ fn one_file(path: &Path) -> Outcome<Listing> {
     };
     let file = text_file(path.to_owned(), name.to_owned(), false)?;
     if file.source.is_table() && file.source.rewriter().is_none() {
-        return Err(not_written(path, file.source.name()));
+        return Err(not_written(&file));
     }
     if let Some((why, hint)) = refusal(&file, is_known(name) || !is_unread(name))? {
         return Err(Failure::data(ACTIVITY, why).on(Subject::path(path)).with_hint(hint));

@@ -62,11 +62,25 @@ pub(super) fn splits(folder: &Path) -> Outcome<Option<Vec<SavedSplit>>> {
         };
         return splits.into_iter().map(split).collect::<Outcome<_>>().map(Some);
     }
-    // Other programs write files with this name, too.
-    if !files::is_file(folder.join(STATE)) || !files::is_file(folder.join(INFO)) {
+    if !has_state(folder) {
         return Ok(None);
     }
     Ok(saved_split(folder, Path::new(""))?.map(|split| vec![split]))
+}
+
+/// Returns the names of the files that describe the saved data set in a folder; none if it does not contain one.
+pub(in crate::source) fn descriptions(folder: &Path) -> &'static [&'static str] {
+    let is_saved = files::is_file(folder.join(SPLITS)) || has_state(folder);
+    if is_saved {
+        &[STATE, INFO, SPLITS]
+    } else {
+        &[]
+    }
+}
+
+/// Whether a folder has the state of a saved data set. Other programs write files with the name of the state, too.
+fn has_state(folder: &Path) -> bool {
+    files::is_file(folder.join(STATE)) && files::is_file(folder.join(INFO))
 }
 
 /// Returns the split in a folder below the data set.
