@@ -201,20 +201,24 @@ impl EncodingSpec {
 
 /// Returns the document fields that the formats read.
 pub fn fields_of(plan: &PackPlan, specs: &[EncodingSpec]) -> DocumentFields {
-    let mut others = OtherFields::None;
+    let mut names: Vec<String> = Vec::new();
     for spec in specs {
-        others = match (others, &spec.kind, &spec.ids) {
-            (OtherFields::All, ..) | (_, Kind::LossMask | Kind::Parts(_) | Kind::Sequences(_), _) => OtherFields::All,
-            (OtherFields::None, _, IdSource::Key(path)) => {
-                OtherFields::Named(path.first().cloned().into_iter().collect())
+        let (keys, id) = match (&spec.kind, &spec.ids) {
+            (Kind::LossMask | Kind::Parts(_), _) => {
+                return DocumentFields { text: plan.text.clone(), others: OtherFields::All }
             }
-            (OtherFields::Named(names), _, IdSource::Key(path)) => {
-                let other = path.first().filter(|name| !names.contains(name)).cloned();
-                OtherFields::Named(names.into_iter().chain(other).collect())
-            }
-            (others, ..) => others,
+            (Kind::Sequences(rules), IdSource::Key(path)) => (rules.keys.as_slice(), path.first()),
+            (Kind::Sequences(rules), _) => (rules.keys.as_slice(), None),
+            (Kind::Plain, IdSource::Key(path)) => (&[][..], path.first()),
+            (Kind::Plain, _) => (&[][..], None),
         };
+        for name in keys.iter().chain(id) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
     }
+    let others = if names.is_empty() { OtherFields::None } else { OtherFields::Named(names) };
     DocumentFields { text: plan.text.clone(), others }
 }
 
