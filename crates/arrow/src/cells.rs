@@ -2,6 +2,7 @@
 
 use crate::format::{
     append, append_date, append_duration, append_float, append_interval, append_text, append_time, append_timestamp,
+    BadText,
 };
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
@@ -200,44 +201,44 @@ impl<'a> Cell<'a> {
         Ok(Self { array: Some(array.as_ref()), values })
     }
 
-    /// Appends the value of a row. Returns the number of its texts that are not UTF-8.
-    pub fn append(&self, row: usize, out: &mut Vec<u8>) -> Result<u64, String> {
+    /// Appends the value of a row. Returns the reason why one of its texts cannot be read, if there is such a text.
+    pub fn append(&self, row: usize, out: &mut Vec<u8>) -> Result<Option<BadText>, String> {
         if self.array.is_some_and(|array| array.is_null(row)) {
             out.extend_from_slice(b"null");
-            return Ok(0);
+            return Ok(None);
         }
         match &self.values {
             Values::Struct(fields) => {
-                let mut bad_texts = 0;
+                let mut bad_text = None;
                 out.push(b'{');
                 for (index, (name, cell)) in fields.iter().enumerate() {
                     if index > 0 {
                         out.push(b',');
                     }
                     out.extend_from_slice(name);
-                    bad_texts += cell.append(row, out)?;
+                    bad_text = cell.append(row, out)?.or(bad_text);
                 }
                 out.push(b'}');
-                Ok(bad_texts)
+                Ok(bad_text)
             }
             Values::List(lists, items) => append_items(lists, row, out, |item, out| items.append(item, out)),
             Values::Map(lists, entries) => append_items(lists, row, out, |item, out| {
                 let [keys, values] = entries.as_ref();
                 out.extend_from_slice(b"{\"key\":");
-                let bad_keys = keys.append(item, out)?;
+                let bad_key = keys.append(item, out)?;
                 out.extend_from_slice(b",\"value\":");
-                let bad_values = values.append(item, out)?;
+                let bad_value = values.append(item, out)?;
                 out.push(b'}');
-                Ok(bad_keys + bad_values)
+                Ok(bad_key.or(bad_value))
             }),
             Values::Dictionary(keys, entries) => match keys.get(row) {
                 Some(key) => entries.append(*key, out),
                 None => Err("a dictionary is damaged".to_owned()),
             },
-            Values::Text(texts) => Ok(u64::from(append_text(texts.value(row), out))),
+            Values::Text(texts) => Ok(append_text(texts.value(row), out)),
             other => {
                 other.append_leaf(row, out);
-                Ok(0)
+                Ok(None)
             }
         }
     }
@@ -248,12 +249,12 @@ fn append_items(
     lists: &Items<'_>,
     row: usize,
     out: &mut Vec<u8>,
-    mut each: impl FnMut(usize, &mut Vec<u8>) -> Result<u64, String>,
-) -> Result<u64, String> {
+    mut each: impl FnMut(usize, &mut Vec<u8>) -> Result<Option<BadText>, String>,
+) -> Result<Option<BadText>, String> {
     let Some(Range { start: begin, end }) = lists.range(row) else {
         return Err("a list is damaged".to_owned());
     };
-    let (mut bad_texts, before) = (0, out.len());
+    let (mut bad_text, before) = (None, out.len());
     out.push(b'[');
     for item in begin..end {
         // Every item may be the same long entry of a dictionary, so the size is limited.
@@ -263,10 +264,10 @@ fn append_items(
         if item > begin {
             out.push(b',');
         }
-        bad_texts += each(item, out)?;
+        bad_text = each(item, out)?.or(bad_text);
     }
     out.push(b']');
-    Ok(bad_texts)
+    Ok(bad_text)
 }
 
 /// Returns the name of a field as JSON, with its colon.

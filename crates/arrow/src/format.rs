@@ -2,13 +2,29 @@
 
 use std::io::Write as _;
 
-/// Appends a JSON string. Returns whether the bytes are not UTF-8; invalid bytes are replaced by U+FFFD.
-pub(crate) fn append_text(bytes: &[u8], out: &mut Vec<u8>) -> bool {
+/// Maximum size of a text in bytes.
+pub const MAX_TEXT_BYTES: u64 = 64 << 20;
+
+/// Reason why a text cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadText {
+    /// It is not UTF-8; in the JSON, U+FFFD replaces its invalid bytes.
+    NotUtf8,
+    /// It is larger than [`MAX_TEXT_BYTES`]; in the JSON, it is null.
+    TooLong,
+}
+
+/// Appends a JSON string. Returns the reason why the bytes cannot be read, if they cannot.
+pub(crate) fn append_text(bytes: &[u8], out: &mut Vec<u8>) -> Option<BadText> {
+    if bytes.len() as u64 > MAX_TEXT_BYTES {
+        out.extend_from_slice(b"null");
+        return Some(BadText::TooLong);
+    }
     out.push(b'"');
-    let is_bad = match simdutf8::basic::from_utf8(bytes) {
+    let bad = match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => {
             append_escaped(text, out);
-            false
+            None
         }
         Err(_) => {
             for chunk in bytes.utf8_chunks() {
@@ -17,11 +33,11 @@ pub(crate) fn append_text(bytes: &[u8], out: &mut Vec<u8>) -> bool {
                     out.extend_from_slice("\u{FFFD}".as_bytes());
                 }
             }
-            true
+            Some(BadText::NotUtf8)
         }
     };
     out.push(b'"');
-    is_bad
+    bad
 }
 
 fn append_escaped(text: &str, out: &mut Vec<u8>) {
@@ -226,7 +242,16 @@ mod tests {
 
     #[test]
     fn texts_are_escaped() {
-        assert_eq!(text(|out| assert!(!append_text("a\"\\\n\t\u{1}ü".as_bytes(), out))), "\"a\\\"\\\\\\n\\t\\u0001ü\"");
-        assert_eq!(text(|out| assert!(append_text(b"a\xFFb\xC3", out))), "\"a\u{FFFD}b\u{FFFD}\"");
+        assert_eq!(
+            text(|out| assert_eq!(append_text("a\"\\\n\t\u{1}ü".as_bytes(), out), None)),
+            "\"a\\\"\\\\\\n\\t\\u0001ü\""
+        );
+        assert_eq!(
+            text(|out| assert_eq!(append_text(b"a\xFFb\xC3", out), Some(BadText::NotUtf8))),
+            "\"a\u{FFFD}b\u{FFFD}\""
+        );
+        let long = vec![b'a'; MAX_TEXT_BYTES as usize + 1];
+        assert_eq!(text(|out| assert_eq!(append_text(&long, out), Some(BadText::TooLong))), "null");
+        assert!(text(|out| assert_eq!(append_text(&long[1..], out), None)).len() > MAX_TEXT_BYTES as usize);
     }
 }

@@ -3,7 +3,8 @@
 use crate::block::{PageBody, RawPage, TextBlock};
 use crate::codec::{is_packed, verify, Unpacker};
 use crate::dictionary::{Dictionary, DictionaryContent};
-use crate::values::{read_page, PageError, PageParts, Span, SpanList, DICTIONARY, JOINED, MAX_TEXT_BYTES, NULL};
+use crate::values::{read_page, PageError, PageParts, Span, SpanList, DICTIONARY, JOINED, NULL};
+use gristmill_arrow::MAX_TEXT_BYTES;
 use gristmill_core::Outcome;
 
 /// The value of a row.

@@ -45,6 +45,6 @@ pub use columns::{ColumnProblem, TextColumn};
 pub use decoder::{TextDecoder, TextRows, Value};
 pub use describe::ColumnSummary;
 pub use file::{ParquetFile, ENCRYPTED_HINT};
+pub use gristmill_arrow::{BadText, MAX_TEXT_BYTES};
 pub use json::AppendedRows;
 pub use rewrite::{EditRow, Rewriter};
-pub use values::MAX_TEXT_BYTES;

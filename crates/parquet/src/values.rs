@@ -5,11 +5,9 @@ use crate::delta::{DeltaReader, InvalidDeltas};
 use crate::dictionary::{Dictionary, DictionaryContent};
 use crate::page_header::{DataPage, LevelLayout, ValueEncoding};
 use crate::runs::{InvalidRuns, RunReader};
+use gristmill_arrow::MAX_TEXT_BYTES;
 use gristmill_core::Failure;
 use std::ops::Range;
-
-/// Maximum size of a text in bytes.
-pub const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// Source of a null; see [`Span`].
 pub(crate) const NULL: u32 = u32::MAX;

@@ -77,7 +77,8 @@ pub fn open_read(path: &Path) -> Outcome<ReadFile> {
     not_pointer(open_any(path)?)
 }
 
-fn not_pointer(file: ReadFile) -> Outcome<ReadFile> {
+/// Returns a file; fails if it is a Git LFS pointer.
+pub fn not_pointer(file: ReadFile) -> Outcome<ReadFile> {
     match file.is_lfs_pointer()? {
         true => Err(Failure::data("reading", LFS_POINTER).on(Subject::path(&file.path)).with_hint(LFS_HINT)),
         false => Ok(file),

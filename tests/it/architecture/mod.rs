@@ -31,7 +31,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("arrow", 490),
+    ("arrow", 502),
     ("browse", 32),
     ("cli", 8_259),
     ("core", 3_539),
@@ -44,12 +44,12 @@ const BUDGETS: &[(&str, usize)] = &[
     ("media", 13_600),
     ("mount", 1_680),
     ("operations", 5_278),
-    ("parquet", 5_182),
+    ("parquet", 5_228),
     ("preview", 3_422),
     ("prompt", 1_304),
     ("pycompat", 4_553),
     ("shard", 6_250),
-    ("source", 12_940),
+    ("source", 13_061),
     ("storage", 16_655),
     ("tokenizer", 6_725),
     ("tokens", 12_023),

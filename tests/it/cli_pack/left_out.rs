@@ -35,6 +35,63 @@ fn a_run_whose_only_file_is_left_out_writes_nothing() {
 }
 
 #[test]
+fn rows_with_texts_that_are_not_utf8_are_left_out_of_every_format() {
+    let texts: Vec<Value> =
+        serde_json::from_slice(&std::fs::read(golden("arrow/layouts/texts.json")).unwrap()).unwrap();
+    let arrow_text = texts[26].as_str().unwrap().as_bytes();
+    let files = [
+        (
+            "parquet/p02_codecs_and_encodings/input/0-none.parquet",
+            "a.parquet",
+            "text",
+            &b"by should. go of come off"[..],
+        ),
+        // Dictionaries precede the other columns.
+        ("arrow/layouts/plain.arrow", "a.arrow", "dictionary", arrow_text),
+    ];
+    let all = ["nanosets", "megatron", "olmo", "mds", "forager", "modalities"];
+    for (from, name, key, text) in files {
+        let whole = std::fs::read(golden(from)).unwrap();
+        let hits: Vec<usize> = (0..whole.len()).filter(|at| whole[*at..].starts_with(text)).collect();
+        // The text is damaged everywhere, or in all columns but the first.
+        for is_text in [true, false] {
+            let mut bytes = whole.clone();
+            hits.iter().skip(usize::from(!is_text)).for_each(|at| bytes[*at] = 0xFF);
+            let sandbox = Sandbox::new();
+            sandbox.write(&format!("data/{name}"), &bytes);
+            for formats in all.iter().map(std::slice::from_ref).chain([&all[..]]) {
+                let is_sized = formats.contains(&"forager") || formats.contains(&"mds");
+                let size: &[&str] = if is_sized { &["--sample-size", "4"] } else { &[] };
+                let output = format!("out-{is_text}-{}", formats.join("-"));
+                let words: &[&str] = &["--text-key", key, "--output", &output, "-v"];
+                let ran = pack(&sandbox, "data", formats, &[words, size].concat());
+                match is_text {
+                    true => drop(ran.ends(1).complains("its text is not UTF-8")),
+                    false => assert!(!ran.err.contains("not UTF-8"), "{formats:?}: {}", ran.err),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn table_that_is_a_git_lfs_pointer_is_left_out_with_problems_ok() {
+    for (from, name, key) in [
+        ("parquet/p12_nested_path/input/a.parquet", "parquet", "meta.deep.x"),
+        ("arrow/layouts/plain.arrow", "arrow", "string"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(&format!("data/a.{name}"), std::fs::read(golden(from)).unwrap());
+        sandbox.write(&format!("data/b.{name}"), pointer());
+        pack(&sandbox, "data", &["nanosets"], &["--text-key", key]).ends(1).complains("Git LFS pointer");
+        assert!(!sandbox.has("out"));
+        let ran = pack(&sandbox, "data", &["nanosets"], &["--text-key", key, "--problems-ok"]).ends(1);
+        ran.complains(&format!("data/b.{name}: it is left out")).complains("Git LFS pointer");
+        assert!(sandbox.has("out"), "{name}");
+    }
+}
+
+#[test]
 fn a_damaged_file_without_a_document_is_refused_by_every_format() {
     for format in ["nanosets", "megatron", "olmo"] {
         let sandbox = Sandbox::new();

@@ -12,10 +12,15 @@ use gristmill_core::Outcome;
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::Result as ParquetResult;
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Target size in bytes of the texts of a page.
-const PAGE_BYTES: usize = 4 << 20;
+pub(super) const PAGE_BYTES: usize = 4 << 20;
+
+/// Numbers of the rows in the file with a text that is too long; the decoders get an empty one.
+pub(crate) type LongTexts = Arc<Mutex<BTreeSet<u64>>>;
 
 /// Pages of a column in a row group.
 pub(super) struct LargeTexts {
@@ -29,6 +34,7 @@ pub(super) struct LargeTexts {
     skipped: u64,
     next: Option<TextBlock>,
     failure: FirstFailure,
+    long_texts: LongTexts,
 }
 
 impl LargeTexts {
@@ -38,12 +44,12 @@ impl LargeTexts {
         column: TextColumn,
         row_group: usize,
         first: u64,
-        failure: FirstFailure,
+        (failure, long_texts): (FirstFailure, LongTexts),
     ) -> Outcome<Self> {
         let rows = file.rows_of(row_group);
         let blocks = TextBlocks::open(file, &column, rows.start + first, PAGE_BYTES)?;
         let (file, decoder) = (file.clone(), TextDecoder::new());
-        Ok(Self { file, column, rows, blocks, decoder, skipped: first, next: None, failure })
+        Ok(Self { file, column, rows, blocks, decoder, skipped: first, next: None, failure, long_texts })
     }
 
     /// Reads the next block if it was not read yet.
@@ -57,20 +63,23 @@ impl LargeTexts {
 
     /// Converts a block to a page of plain values.
     fn page_of(&mut self, block: &TextBlock) -> Outcome<Page> {
-        let (place, max) = (&block.context.place, block.context.max_definition);
+        let max = block.context.max_definition;
         let (mut levels, mut values) = (RunWriter::new(max), Vec::new());
         let mut rows = self.decoder.decode(block)?;
         while let Some(row) = rows.next_raw() {
-            match (row.value, row.null_level) {
-                (Value::TooLong(bytes), _) => {
-                    let why = format!("a text of {bytes} bytes is too long to be read");
-                    return Err(place.refusal(&why, "leave the column out, or shorten its texts"));
+            let bytes = match row.value {
+                Value::TooLong(_) => {
+                    self.long_texts.lock().unwrap_or_else(PoisonError::into_inner).insert(row.row);
+                    &[]
                 }
-                (_, Some(level)) => levels.append(level),
-                (_, None) => {
+                _ => row.bytes,
+            };
+            match row.null_level {
+                Some(level) => levels.append(level),
+                None => {
                     levels.append(max);
-                    values.extend_from_slice(&(row.bytes.len() as u32).to_le_bytes());
-                    values.extend_from_slice(row.bytes);
+                    values.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+                    values.extend_from_slice(bytes);
                 }
             }
         }

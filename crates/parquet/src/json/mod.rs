@@ -6,13 +6,17 @@ mod pages;
 #[cfg(test)]
 mod tests;
 
+use crate::blocks::TextBlocks;
+use crate::columns::TextColumn;
+use crate::decoder::TextDecoder;
 use crate::file::ParquetFile;
 use crate::json_schema::JsonSchema;
 use crate::place::{ChunkLocation, DAMAGE_HINT, READING};
-use gristmill_arrow::Cell;
+use gristmill_arrow::{BadText, Cell};
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
+use large_texts::{LongTexts, PAGE_BYTES};
 pub(crate) use pages::ChunkPages;
 use pages::JsonRowGroup;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
@@ -29,12 +33,12 @@ const MAX_BATCH_ROWS: u64 = 1024;
 const MAX_RANGE_ROWS: u64 = 1 << 16;
 
 /// Rows that were appended as JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppendedRows {
     /// Number of rows.
     pub rows: u64,
-    /// Number of texts that are not UTF-8; U+FFFD replaces their invalid bytes.
-    pub bad_texts: u64,
+    /// Numbers of the rows in the file that have a text that cannot be read, in order. The JSON of such a text is not the text.
+    pub bad_rows: Vec<(u64, BadText)>,
 }
 
 impl ParquetFile {
@@ -93,7 +97,7 @@ impl ParquetFile {
             if !part.is_empty() {
                 let more = self.append_part(row_group, &leaves, part, end, out)?;
                 appended.rows += more.rows;
-                appended.bad_texts += more.bad_texts;
+                appended.bad_rows.extend(more.bad_rows);
             }
             at = rows.start + appended.rows;
             row_group += 1;
@@ -112,11 +116,11 @@ impl ParquetFile {
     ) -> Outcome<AppendedRows> {
         let schema = self.json_schema()?;
         let batch_rows = self.batch_rows(row_group, leaves);
-        let failure = failure::FirstFailure::default();
         let (metadata, first) = (&schema.metadata, rows.start);
-        let group = JsonRowGroup { file: self, metadata, row_group, first, failure: failure.clone() };
+        let (failure, long_texts) = (failure::FirstFailure::default(), LongTexts::default());
+        let group = JsonRowGroup { file: self, metadata, row_group, first, failure: failure.clone(), long_texts };
         // The decoders of the crate panic on some damaged pages.
-        let result = catch_panic(|| append_batches(schema, &group, leaves, rows, (batch_rows, end), out));
+        let result = catch_panic(|| append_batches(schema, &group, leaves, rows.clone(), (batch_rows, end), out));
         let why = match result {
             Some(Ok(appended)) => return Ok(appended),
             Some(Err(why)) => why,
@@ -125,8 +129,31 @@ impl ParquetFile {
         if let Some(first) = failure.lock().ok().and_then(|mut first| first.take()) {
             return Err(first);
         }
+        for leaf in leaves {
+            if let Some(column) = TextColumn::of_leaf(self, *leaf) {
+                self.decode_texts(row_group, &column)?;
+            }
+            let only = [*leaf];
+            let alone =
+                catch_panic(|| append_batches(schema, &group, &only, rows.clone(), (batch_rows, end), &mut Vec::new()));
+            if !matches!(alone, Some(Ok(_))) {
+                return Err(self.chunk_location(row_group, *leaf).damage(None, &why));
+            }
+        }
         let why = format!("row group {row_group}: {why}");
         Err(Failure::data(READING, why).on(Subject::path(self.file().path())).with_hint(DAMAGE_HINT))
+    }
+
+    /// Decodes the texts of a column in a row group; the failure names the page.
+    fn decode_texts(&self, row_group: usize, column: &TextColumn) -> Outcome<()> {
+        let rows = self.rows_of(row_group);
+        let mut blocks = TextBlocks::open(self, column, rows.start, PAGE_BYTES)?;
+        let (mut decoder, mut spare) = (TextDecoder::new(), Vec::new());
+        while let Some(block) = blocks.next(spare)?.filter(|block| block.first_row < rows.end) {
+            decoder.decode(&block)?.for_each(drop);
+            spare = block.into_spare();
+        }
+        Ok(())
     }
 
     /// Returns the location of a leaf column, for failures.
@@ -181,13 +208,17 @@ fn append_batches(
     let selection = RowSelection::from(selectors.to_vec());
     let batches = ParquetRecordBatchReader::try_new_with_row_groups(&levels, group, batch_rows, Some(selection))
         .map_err(|error| text(&error))?;
+    let first_row = group.file.rows_of(group.row_group).start + rows.start;
     let mut appended = AppendedRows::default();
     for batch in batches {
         let batch = batch.map_err(|error| text(&error))?;
         let mut next_leaf = leaves.iter().copied();
         let cell = Cell::of_batch(&batch, &mut next_leaf, &schema.contents)?;
         for row in 0..batch.num_rows() {
-            appended.bad_texts += cell.append(row, out)?;
+            let number = first_row + appended.rows;
+            if let Some(bad) = cell.append(row, out)?.or_else(|| group.long_text(number)) {
+                appended.bad_rows.push((number, bad));
+            }
             out.push(b'\n');
             appended.rows += 1;
             if out.len() >= end {

@@ -2,7 +2,7 @@
 //! states.
 
 use super::failure::{keep, FirstFailure};
-use super::large_texts::LargeTexts;
+use super::large_texts::{LargeTexts, LongTexts};
 use crate::bits::u32_at;
 use crate::check::PageCounts;
 use crate::codec::{is_packed, verify, Unpacker};
@@ -13,6 +13,7 @@ use crate::page_header::{DataPage, LevelLayout, PageHeader, PageKind, ValueEncod
 use crate::place::ChunkLocation;
 use crate::window::Window;
 use bytes::Bytes;
+use gristmill_arrow::BadText;
 use gristmill_core::Outcome;
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::{CompressionCodec, Encoding};
@@ -20,7 +21,7 @@ use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// Maximum size after decompression of a page that is checked as a whole.
 const MAX_WHOLE_PAGE_BYTES: u32 = 256 << 20;
@@ -33,6 +34,15 @@ pub(crate) struct JsonRowGroup<'a> {
     /// Number of the first row that is needed.
     pub(crate) first: u64,
     pub(crate) failure: FirstFailure,
+    pub(crate) long_texts: LongTexts,
+}
+
+impl JsonRowGroup<'_> {
+    /// Returns the reason why a text of a row was not passed to the decoders, if one was not.
+    pub(crate) fn long_text(&self, row: u64) -> Option<BadText> {
+        let rows = self.long_texts.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.contains(&row).then_some(BadText::TooLong)
+    }
 }
 
 impl RowGroups for JsonRowGroup<'_> {
@@ -46,7 +56,8 @@ impl RowGroups for JsonRowGroup<'_> {
         let chunk = self.file.chunk(self.row_group, leaf, &place);
         let chunk = chunk.map_err(|failure| keep(&self.failure, failure))?;
         if let Some(column) = self.file.large_column(self.row_group, leaf, chunk.codec) {
-            let texts = LargeTexts::open(self.file, column, self.row_group, self.first, Arc::clone(&self.failure));
+            let shared = (Arc::clone(&self.failure), Arc::clone(&self.long_texts));
+            let texts = LargeTexts::open(self.file, column, self.row_group, self.first, shared);
             let texts = texts.map_err(|failure| keep(&self.failure, failure))?;
             return Ok(Box::new(SingleChunk(Some(Box::new(texts)))));
         }

@@ -1,12 +1,12 @@
 //! Compares rows as JSON with the values that pyarrow and Python's json module produce.
 
 use crate::tests::{batch, data, open, open_bytes, write};
-use crate::ParquetFile;
+use crate::{AppendedRows, BadText, ParquetFile, MAX_TEXT_BYTES};
 use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
 use gristmill_core::ExitClass;
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int96, Int96Type};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use serde_json::{json, Value};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 fn rows_of(file: &ParquetFile, columns: Option<&[&str]>, rows: Range<u64>) -> Vec<Value> {
     let names: Option<Vec<String>> = columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
     let mut out = b"before".to_vec();
-    assert_eq!(file.json_rows(names.as_deref(), rows, usize::MAX, &mut out).unwrap().bad_texts, 0);
+    assert_eq!(file.json_rows(names.as_deref(), rows, usize::MAX, &mut out).unwrap().bad_rows, []);
     let text = std::str::from_utf8(&out).unwrap().strip_prefix("before").unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -79,14 +79,60 @@ fn ranges_cover_all_rows_once_and_give_the_same_rows() {
 }
 
 #[test]
-fn invalid_texts_are_counted() {
+fn rows_with_invalid_utf8_are_returned() {
     let folder = tempfile::tempdir().unwrap();
     let schema = "message m { required binary text (UTF8); }";
     let bytes = write_column::<ByteArrayType>(schema, &[ByteArray::from("fine"), ByteArray::from(b"a\xFFb".to_vec())]);
     let file = open_bytes(folder.path(), &bytes).unwrap();
     let mut out = Vec::new();
-    assert_eq!(file.json_rows(None, 0..2, usize::MAX, &mut out).unwrap().bad_texts, 1);
+    assert_eq!(file.json_rows(None, 0..2, usize::MAX, &mut out).unwrap().bad_rows, [(1, BadText::NotUtf8)]);
     assert_eq!(String::from_utf8(out).unwrap(), "{\"text\":\"fine\"}\n{\"text\":\"a\u{FFFD}b\"}\n");
+}
+
+#[test]
+fn rows_with_too_long_texts_are_returned() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "x".repeat(MAX_TEXT_BYTES as usize + 1);
+    let texts = ["a", &long, "b", &long[1..], "c"];
+    for is_dictionary in [false, true] {
+        let text: ArrayRef = Arc::new(StringArray::from(texts.to_vec()));
+        let properties = WriterProperties::builder()
+            .set_dictionary_enabled(is_dictionary)
+            .set_dictionary_page_size_limit(1 << 30)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_max_row_group_row_count(Some(4));
+        let file = open_bytes(folder.path(), &write(&[batch(vec![("text", text)])], properties.build())).unwrap();
+        let mut out = Vec::new();
+        let appended = file.json_rows(None, 0..3, usize::MAX, &mut out).unwrap();
+        assert_eq!(appended, AppendedRows { rows: 3, bad_rows: vec![(1, BadText::TooLong)] }, "{is_dictionary}");
+        let lines: Vec<_> = out.split(|byte| *byte == b'\n').collect();
+        assert_eq!([lines[0], lines[2]], [b"{\"text\":\"a\"}", b"{\"text\":\"b\"}"]);
+        assert!(lines[1].len() < 20);
+        out.clear();
+        let appended = file.json_rows(None, 3..5, usize::MAX, &mut out).unwrap();
+        assert_eq!(appended, AppendedRows { rows: 2, bad_rows: vec![] }, "{is_dictionary}");
+        assert!(out.len() > MAX_TEXT_BYTES as usize);
+    }
+}
+
+#[test]
+fn damaged_page_is_named_with_its_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let columns = || {
+        let numbers: ArrayRef = Arc::new(Int64Array::from((0..9).collect::<Vec<_>>()));
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["needle"; 9]));
+        vec![("n", numbers), ("text", text)]
+    };
+    let properties = WriterProperties::builder().set_dictionary_enabled(false);
+    let properties = properties.set_statistics_enabled(EnabledStatistics::None);
+    let mut bytes = write(&[batch(columns())], properties.build());
+    let length = b"\x06\0\0\0needle";
+    let at = (0..bytes.len()).rfind(|at| bytes[*at..].starts_with(length)).unwrap();
+    bytes[at + 1] = 9;
+    let file = open_bytes(folder.path(), &bytes).unwrap();
+    let failure = file.json_rows(None, 0..9, usize::MAX, &mut Vec::new()).unwrap_err();
+    assert_eq!(failure.subject.field.as_deref(), Some("text"), "{failure}");
+    assert!(failure.subject.byte_offset.is_some() && !failure.why.contains("Parquet argument"), "{failure}");
 }
 
 #[test]

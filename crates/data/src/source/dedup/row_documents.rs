@@ -127,7 +127,7 @@ pub fn row_kind<'a>(row: &Row<'a>) -> (Kind, &'a str) {
     match row.text {
         Some(Text::Is(text)) => (Kind::Document, text),
         Some(Text::Null | Text::Missing) => (Kind::Null, ""),
-        Some(Text::NotText(why)) => (Kind::Passed(SkippedLine::NoText(why)), ""),
+        Some(Text::Unreadable(why)) => (Kind::Passed(SkippedLine::NoText(why)), ""),
         _ => (Kind::Passed(SkippedLine::NoText("it has no text")), ""),
     }
 }

@@ -4,6 +4,7 @@ use super::jq::as_path;
 use super::source::{DocumentBlock, DocumentFields, DocumentSource, OtherFields};
 use super::{Layout, Position, TextFile};
 use crate::source::jsonl::Unit;
+use gristmill_arrow::BadText;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome};
 
@@ -15,6 +16,14 @@ const MAX_NAMED_COLUMNS: usize = 20;
 pub const TOO_LONG: &str = "its text is longer than 64 MiB";
 /// Message for rows whose text is not UTF-8.
 pub const NOT_UTF8: &str = "its text is not UTF-8";
+
+/// Returns the message for a row with a text that cannot be read.
+pub(super) fn why_unreadable(bad: BadText) -> &'static str {
+    match bad {
+        BadText::NotUtf8 => NOT_UTF8,
+        BadText::TooLong => TOO_LONG,
+    }
+}
 
 /// Description of a column of lists.
 const LIST: &str = "a list";
@@ -51,6 +60,12 @@ impl Columns {
     }
 }
 
+/// Whether rows can have text, given the type of their column as in [`layout_of_table`]. A column of documents may hold lists, which the
+/// format checks.
+pub(super) fn may_have_text(column: &Result<(), Option<String>>) -> bool {
+    !matches!(column, Err(described) if described.as_deref() != Some(LIST))
+}
+
 /// Returns the layout of a table. `column` looks up a text column: its error is the type of a column without text, with its article, or
 /// `None` if there is no such column. `text_columns` are named in the message.
 pub(super) fn layout_of_table(
@@ -62,9 +77,13 @@ pub(super) fn layout_of_table(
     let problem = match Columns::of(fields) {
         _ if is_empty => return Layout::Empty,
         Columns::Text(key) => column(&key).err().map(|described| (key, described)),
-        // A column of documents may hold lists, which the format checks.
         Columns::Json { key: Some(key), .. } => {
-            column(&key).err().filter(|described| described.as_deref() != Some(LIST)).map(|described| (key, described))
+            let found = column(&key);
+            if may_have_text(&found) {
+                None
+            } else {
+                found.err().map(|described| (key, described))
+            }
         }
         Columns::Json { key: None, .. } => None,
     };

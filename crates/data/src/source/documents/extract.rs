@@ -33,6 +33,8 @@ pub enum Text<'a> {
         /// Reason.
         why: &'static str,
     },
+    /// A value of the row cannot be read, so that the row is not used; holds the reason.
+    Unreadable(&'static str),
     /// The line holds only white space.
     Blank,
 }

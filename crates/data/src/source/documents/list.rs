@@ -22,7 +22,7 @@ use gristmill_storage::files;
 use gristmill_storage::files_ahead::FilesAhead;
 use gristmill_storage::listing::stamps_below;
 use gristmill_storage::location::{has_folders, is_remote};
-use gristmill_storage::read::{open_read, read_whole};
+use gristmill_storage::read::{not_pointer, open_any, open_read, read_whole};
 use gristmill_storage::read_ahead::read_heads_ahead;
 use gristmill_storage::run_folder::is_next_to_output;
 use gristmill_storage::walk::{self, WalkEntry, WalkError};
@@ -330,10 +330,13 @@ pub(super) fn bare_name(path: &Path) -> String {
 
 /// Opens a file to detect its format and its compression. `is_chosen` is whether the user named the file.
 pub(in crate::source) fn text_file(path: PathBuf, name: String, is_chosen: bool) -> Outcome<TextFile> {
-    let file = open_read(&path)?;
+    let file = open_any(&path)?;
     let stamp = file.stamp().map_err(|error| Failure::io(ACTIVITY, &path, &error))?;
     let source = source_of(&name, &first_bytes(&file, ACTIVITY)?, is_chosen);
     let packing = if source.is_compressible() { Packing::of(&file)? } else { Packing::Plain };
+    if !source.is_table() {
+        not_pointer(file)?;
+    }
     Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name, rows: None, damaged: Vec::new() })
 }
 

@@ -76,7 +76,7 @@ pub use verdict::{mark_hint, DocumentVerdict, Quirks, BYTE_ORDER_MARK, EMPTY};
 
 use gristmill_core::{Failure, FileStamp, Outcome, Subject};
 use gristmill_storage::location::is_remote;
-use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_storage::read::{not_pointer, open_any, ReadFile};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -127,7 +127,12 @@ impl TextFile {
     /// The file cannot be opened, or an object in a store is another version than the one that was found, so that two versions are never
     /// mixed.
     pub fn open(&self) -> Outcome<ReadFile> {
-        let file = open_read(&self.path)?;
+        not_pointer(self.open_any()?)
+    }
+
+    /// Like [`open`](Self::open), but also opens a Git LFS pointer, for formats that refuse it themselves.
+    pub(in crate::source) fn open_any(&self) -> Outcome<ReadFile> {
+        let file = open_any(&self.path)?;
         let is_found = !is_remote(&self.path) || file.stamp().is_ok_and(|stamp| stamp == self.stamp);
         match is_found {
             true => Ok(file),

@@ -3,13 +3,15 @@
 mod table;
 
 use super::columns::{
-    json_lines, layout_of_table, sample_of_table, scale, Columns, NOT_UTF8, ROWS_PER_BATCH, TOO_LONG,
+    json_lines, layout_of_table, may_have_text, sample_of_table, scale, why_unreadable, Columns, ROWS_PER_BATCH,
 };
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, Row, RowBlock};
 use super::{EditRow, FileRewriter, Layout, Position, TableFormat, Text, TextEdits, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, Subject};
-use gristmill_parquet::{ColumnProblem, ParquetFile, Rewriter, TextBlock, TextBlocks, TextColumn, TextDecoder, Value};
+use gristmill_parquet::{
+    BadText, ColumnProblem, ParquetFile, Rewriter, TextBlock, TextBlocks, TextColumn, TextDecoder, Value,
+};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,12 +69,7 @@ impl DocumentSource for Parquet {
 
     fn layout(&self, file: &TextFile, fields: &DocumentFields, _: &Cancel) -> Outcome<Layout> {
         let opened = open(file)?;
-        let column = |key: &str| match opened.column(key) {
-            Ok(_) => Ok(()),
-            Err(ColumnProblem::Missing) => Err(None),
-            Err(ColumnProblem::NotText { described }) => Err(Some(described)),
-        };
-        Ok(layout_of_table(fields, opened.rows() == 0, column, || opened.text_columns()))
+        Ok(layout_of_table(fields, opened.rows() == 0, |key| column_type(&opened, key), || opened.text_columns()))
     }
 
     fn open(
@@ -85,7 +82,7 @@ impl DocumentSource for Parquet {
     ) -> Outcome<Box<dyn BlockReader>> {
         let opened = open(file)?;
         let rows = match Columns::of(fields) {
-            // A file without the column was reported when its layout was determined.
+            // A file without a column of text was reported when its layout was determined.
             Columns::Text(key) => match opened.column(&key) {
                 Ok(column) => {
                     let blocks = TextBlocks::open(&opened, &column, from.line, block_bytes)?;
@@ -93,7 +90,7 @@ impl DocumentSource for Parquet {
                 }
                 Err(_) => Rows::None,
             },
-            Columns::Json { key: Some(key), .. } if opened.column(&key) == Err(ColumnProblem::Missing) => Rows::None,
+            Columns::Json { key: Some(key), .. } if !may_have_text(&column_type(&opened, &key)) => Rows::None,
             Columns::Json { names, .. } => {
                 let (names, left_out) = (names.map(Arc::from), file.damaged.clone());
                 let (next_row, block_bytes) = (from.line, block_bytes as u64);
@@ -160,8 +157,17 @@ impl FileRewriter for Parquet {
     }
 }
 
+/// Returns the type of a column, as in [`layout_of_table`].
+fn column_type(file: &ParquetFile, key: &str) -> Result<(), Option<String>> {
+    match file.column(key) {
+        Ok(_) => Ok(()),
+        Err(ColumnProblem::Missing) => Err(None),
+        Err(ColumnProblem::NotText { described }) => Err(Some(described)),
+    }
+}
+
 fn open(file: &TextFile) -> Outcome<ParquetFile> {
-    ParquetFile::open(Arc::new(file.open()?))
+    ParquetFile::open(Arc::new(file.open_any()?))
 }
 
 /// Reads the rows of one file in blocks.
@@ -255,7 +261,11 @@ impl RowBlock for JsonBlock {
         while !left.is_empty() {
             bytes.clear();
             let appended = self.file.json_rows(self.names.as_deref(), left.clone(), JSON_BYTES, &mut bytes)?;
-            let row = |(number, line)| Row { number, group, text: None, line };
+            let mut bad_rows = appended.bad_rows.iter().peekable();
+            let row = |(number, line)| {
+                let bad = bad_rows.next_if(|(bad, _)| *bad == number);
+                Row { number, group, text: bad.map(|(_, bad)| Text::Unreadable(why_unreadable(*bad))), line }
+            };
             let rows: Vec<Row<'_>> = left.clone().zip(json_lines(&bytes)).map(row).collect();
             rows.chunks(ROWS_PER_BATCH).try_for_each(&mut *each)?;
             left.start += appended.rows.max(1);
@@ -280,8 +290,8 @@ fn row_of(number: u64, group: u64, value: Value<'_>) -> Row<'_> {
     let text = match value {
         Value::Text(text) => Text::Is(text),
         Value::Null => Text::Null,
-        Value::NotUtf8 => Text::NotText(NOT_UTF8),
-        Value::TooLong(_) => Text::NotText(TOO_LONG),
+        Value::NotUtf8 => Text::Unreadable(why_unreadable(BadText::NotUtf8)),
+        Value::TooLong(_) => Text::Unreadable(why_unreadable(BadText::TooLong)),
     };
     Row { number, group, text: Some(text), line: b"" }
 }

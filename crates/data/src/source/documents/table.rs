@@ -119,6 +119,11 @@ pub struct TableFindings {
     pub problems: Vec<Problem>,
 }
 
+/// Returns the failure for a row that cannot be represented as a JSON object.
+pub(super) fn row_not_shown(path: &Path, row: u64, why: &str) -> Failure {
+    Failure::data("reading the rows", format!("row {row} cannot be shown: {why}")).on(Subject::path(path))
+}
+
 /// A file with a table in a listing.
 pub struct TableFile {
     /// Path of the file.

@@ -112,7 +112,7 @@ impl<'a> Document<'a> {
         let lacking = |why| if rules.skips_missing { DocumentVerdict::Skip(why) } else { DocumentVerdict::Refuse(why) };
         match self.text {
             Text::Blank => return lacking("the line is blank"),
-            Text::Invalid { why, .. } => return DocumentVerdict::Refuse(why),
+            Text::Invalid { why, .. } | Text::Unreadable(why) => return DocumentVerdict::Refuse(why),
             _ => {}
         }
         if let Some(why) = self.quirks.why(rules) {
@@ -125,9 +125,11 @@ impl<'a> Document<'a> {
             Text::Missing => lacking(NO_TEXT),
             Text::Null => lacking(NULL_TEXT),
             Text::Falsy(why) => lacking(why),
-            Text::NotText(why) | Text::NotObject(why) | Text::Fails(why) | Text::Invalid { why, .. } => {
-                DocumentVerdict::Refuse(why)
-            }
+            Text::NotText(why)
+            | Text::NotObject(why)
+            | Text::Fails(why)
+            | Text::Invalid { why, .. }
+            | Text::Unreadable(why) => DocumentVerdict::Refuse(why),
             Text::Blank => lacking("the line is blank"),
         }
     }

@@ -126,7 +126,7 @@ pub(super) fn parts(
 ) -> Outcome<Result<PartTokens, &'static str>> {
     match document.text {
         Text::Blank => return Ok(Err("the line is blank")),
-        Text::Invalid { why, .. } | Text::NotObject(why) => return Ok(Err(why)),
+        Text::Invalid { why, .. } | Text::NotObject(why) | Text::Unreadable(why) => return Ok(Err(why)),
         _ => {}
     }
     let Some(Value::Array(parts)) = value_of(line, &["parts"]) else {

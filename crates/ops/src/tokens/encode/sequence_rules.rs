@@ -60,7 +60,9 @@ impl SequenceRules {
     ) -> Result<Vec<Vec<String>>, DocumentVerdict<'static>> {
         match document.text {
             Text::Blank => return Err(DocumentVerdict::Refuse("the line is blank")),
-            Text::Invalid { why, .. } | Text::NotObject(why) => return Err(DocumentVerdict::Refuse(why)),
+            Text::Invalid { why, .. } | Text::NotObject(why) | Text::Unreadable(why) => {
+                return Err(DocumentVerdict::Refuse(why))
+            }
             _ => {}
         }
         if let Some(why) = document.quirks.why(rules) {

@@ -103,6 +103,12 @@ impl BatchReader {
         }
     }
 
+    /// Whether the dictionaries that were read are valid for a record batch, or precede it.
+    pub(super) fn can_read(&self, number: usize) -> bool {
+        let last = self.read.checked_sub(1).and_then(|last| self.file.dictionaries().get(last));
+        last.is_none_or(|last| last.batch <= number)
+    }
+
     /// Reads a record batch, which must not precede that of an earlier call; `None` after the last one.
     pub(super) fn read(&mut self, number: usize) -> Outcome<Option<Batch>> {
         let Some((place, first_row)) = self.file.batch(number) else { return Ok(None) };

@@ -1,11 +1,14 @@
 //! An open Arrow file: its schema, and the locations of its record batches and dictionaries.
 
-use super::messages::{damage, read_exact, read_message, refusal, RawMessage, StreamItem, MAX_METADATA_BYTES};
+use super::messages::{
+    damage, read_exact, read_message, refusal, RawMessage, StreamItem, CONTINUATION, MAX_METADATA_BYTES,
+};
 use super::schema::ArrowSchema;
 use arrow_ipc::{Endianness, MessageHeader};
 use gristmill_core::catch_panic::catch_panic;
+use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::text::{agree, bytes, count};
-use gristmill_core::{Cancel, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{Cancel, ExitClass, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::ReadFile;
 use std::sync::Arc;
 
@@ -81,29 +84,37 @@ impl ArrowFile {
         if head.is_empty() {
             return Err(refusal(&file, "it has 0 bytes", "get the file again from its source"));
         }
+        if file.is_lfs_pointer()? {
+            return Err(refusal(&file, LFS_POINTER, LFS_HINT));
+        }
         if head.starts_with(FEATHER_1) {
             let hint = "write it again with a newer program; version 2 of Feather is Arrow's file format";
             return Err(refusal(&file, "it is a file of Feather version 1, which is not read", hint));
         }
         if head.trim_ascii_start().starts_with(b"<") {
-            return Err(refusal(
-                &file,
-                "it is a page of HTML",
-                "download the file itself; the page may ask for a login",
-            ));
+            return Err(refusal(&file, "it is an HTML page", "download the file itself; the page may ask for a login"));
         }
         match head.starts_with(&MAGIC) {
             true => Self::open_file(file, cancel),
-            false => Self::open_stream(file, cancel),
+            false => {
+                let is_marked = head.starts_with(&CONTINUATION);
+                Self::open_stream(file, is_marked, cancel)
+            }
         }
     }
 
-    fn open_stream(file: ReadFile, cancel: &Cancel) -> Outcome<Self> {
+    /// Opens a stream. `is_marked` is whether it begins like those of the current version.
+    fn open_stream(file: ReadFile, is_marked: bool, cancel: &Cancel) -> Outcome<Self> {
         let end = file.len();
-        let first = match read_message(&file, 0, end)? {
-            StreamItem::Message(message) => message,
-            StreamItem::Cut => return Err(damage(&file, "it is cut short in its schema, or is not an Arrow file")),
-            StreamItem::End(_) => return Err(damage(&file, "it has no schema")),
+        let first = match read_message(&file, 0, end) {
+            Ok(StreamItem::Message(message)) => message,
+            Ok(StreamItem::Cut) => return Err(damage(&file, "it is cut short in its schema, or is not an Arrow file")),
+            Ok(StreamItem::End(_)) => return Err(damage(&file, "it has no schema")),
+            Err(failure) if failure.class == ExitClass::Data && !is_marked => {
+                let hint = "leave the file out, or get it again from its source";
+                return Err(refusal(&file, "it is not an Arrow file", hint));
+            }
+            Err(failure) => return Err(failure),
         };
         let schema = schema_of_message(&file, &first)?;
         let mut places = MessageLocations::default();

@@ -9,7 +9,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use super::columns::{layout_of_table, sample_of_table, Columns};
+use super::columns::{layout_of_table, may_have_text, sample_of_table, Columns};
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
 use super::{Layout, Position, TableFormat, TextFile};
 use crate::source::jsonl::Unit;
@@ -18,7 +18,7 @@ use file::{ArrowFile, MAGIC};
 use gristmill_core::{Cancel, Outcome, Problem};
 use messages::CONTINUATION;
 use rows::{decode_json, RowForm, RowReader};
-use schema::ColumnProblem;
+use schema::{ArrowSchema, ColumnProblem};
 use std::sync::Arc;
 
 /// Suffix of files that are found in folders.
@@ -82,13 +82,8 @@ impl DocumentSource for Arrow {
     fn layout(&self, file: &TextFile, fields: &DocumentFields, cancel: &Cancel) -> Outcome<Layout> {
         let opened = open(file, cancel)?;
         let schema = opened.schema();
-        let column = |key: &str| match schema.column(key) {
-            Ok(_) => Ok(()),
-            Err(ColumnProblem::Missing) => Err(None),
-            Err(ColumnProblem::NotText(described)) => Err(Some(described.to_owned())),
-        };
         let is_empty = opened.rows() == 0 && opened.loss().is_none();
-        Ok(layout_of_table(fields, is_empty, column, || schema.text_columns()))
+        Ok(layout_of_table(fields, is_empty, |key| column_type(schema, key), || schema.text_columns()))
     }
 
     fn open(
@@ -101,13 +96,13 @@ impl DocumentSource for Arrow {
     ) -> Outcome<Box<dyn BlockReader>> {
         let opened = open(file, cancel)?;
         let schema = opened.schema();
-        // A file without the column was reported when its layout was determined.
+        // A file without a column of text was reported when its layout was determined.
         let selected = match Columns::of(fields) {
             Columns::Text(key) => {
                 let path = schema.column(&key).ok();
                 path.map(|path| (path.first().copied().into_iter().collect(), RowForm::Text(Arc::from(path))))
             }
-            Columns::Json { key: Some(key), .. } if schema.column(&key) == Err(ColumnProblem::Missing) => None,
+            Columns::Json { key: Some(key), .. } if !may_have_text(&column_type(schema, &key)) => None,
             Columns::Json { names, .. } => {
                 let columns = schema.columns(names.as_deref());
                 let contents = Arc::from(schema.contents(&columns));
@@ -152,6 +147,15 @@ impl DocumentSource for Arrow {
     }
 }
 
+/// Returns the type of a column, as in [`layout_of_table`].
+fn column_type(schema: &ArrowSchema, key: &str) -> Result<(), Option<String>> {
+    match schema.column(key) {
+        Ok(_) => Ok(()),
+        Err(ColumnProblem::Missing) => Err(None),
+        Err(ColumnProblem::NotText(described)) => Err(Some(described.to_owned())),
+    }
+}
+
 fn open(file: &TextFile, cancel: &Cancel) -> Outcome<ArrowFile> {
-    ArrowFile::open(file.open()?, cancel)
+    ArrowFile::open(file.open_any()?, cancel)
 }

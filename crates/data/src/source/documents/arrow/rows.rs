@@ -2,13 +2,13 @@
 
 use super::batch::{Batch, BatchReader};
 use super::file::ArrowFile;
-use crate::source::documents::columns::{scale, NOT_UTF8, ROWS_PER_BATCH, TOO_LONG};
+use crate::source::documents::columns::{scale, why_unreadable, ROWS_PER_BATCH};
 use crate::source::documents::source::{BlockReader, DocumentBlock, Row, RowBlock};
-use crate::source::documents::{Position, Text, MAX_LINE_BYTES};
+use crate::source::documents::{Position, Text};
 use arrow_array::cast::AsArray as _;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use gristmill_arrow::{dictionary_keys, ByteValues, Cell, LeafContent};
+use gristmill_arrow::{dictionary_keys, BadText, ByteValues, Cell, LeafContent, MAX_TEXT_BYTES};
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::{Cancel, Outcome, Problem};
 use std::ops::Range;
@@ -188,8 +188,8 @@ fn decode_texts(
         let is_valid = parents.iter().all(|parent| parent.is_valid(row));
         let text = match texts.get(row - first).filter(|_| is_valid) {
             None => Text::Null,
-            Some(bytes) if bytes.len() > MAX_LINE_BYTES => Text::NotText(TOO_LONG),
-            Some(bytes) => simdutf8::basic::from_utf8(bytes).map_or(Text::NotText(NOT_UTF8), Text::Is),
+            Some(bytes) if bytes.len() as u64 > MAX_TEXT_BYTES => unreadable(BadText::TooLong),
+            Some(bytes) => simdutf8::basic::from_utf8(bytes).map_or(unreadable(BadText::NotUtf8), Text::Is),
         };
         let (number, group) = (batch.first_row + row as u64, batch.number as u64);
         together.push(Row { number, group, text: Some(text), line: b"" });
@@ -199,6 +199,10 @@ fn decode_texts(
         }
     }
     each(&together)
+}
+
+fn unreadable(bad: BadText) -> Text<'static> {
+    Text::Unreadable(why_unreadable(bad))
 }
 
 /// Passes rows to the caller as JSON objects.
@@ -213,21 +217,20 @@ pub(super) fn decode_json(
     let wanted = decoded.slice(begin, rows.len());
     let cell = Cell::of_batch(&wanted, &mut (0..contents.len()), contents).map_err(|why| batch.damage(&why))?;
     let mut bytes = Vec::new();
-    let mut ends: Vec<(Range<usize>, bool)> = Vec::new();
+    let mut ends: Vec<(Range<usize>, Option<BadText>)> = Vec::new();
     let mut first = rows.start;
     for row in rows.clone() {
         let at = bytes.len();
-        let bad_texts =
+        let bad =
             catch_panic(|| cell.append(row - begin, &mut bytes)).unwrap_or_else(|| Err("it is damaged".to_owned()));
-        let bad_texts = bad_texts.map_err(|why| batch.damage(&why))?;
-        ends.push((at..bytes.len(), bad_texts > 0));
+        ends.push((at..bytes.len(), bad.map_err(|why| batch.damage(&why))?));
         if ends.len() < ROWS_PER_BATCH && bytes.len() < JSON_BYTES_PER_BATCH && row + 1 < rows.end {
             continue;
         }
-        let together = ends.drain(..).zip(first..).map(|((range, is_bad), row)| Row {
+        let together = ends.drain(..).zip(first..).map(|((range, bad), row)| Row {
             number: batch.first_row + row as u64,
             group: batch.number as u64,
-            text: is_bad.then_some(Text::NotText(NOT_UTF8)),
+            text: bad.map(unreadable),
             line: bytes.get(range).unwrap_or_default(),
         });
         each(&together.collect::<Vec<_>>())?;

@@ -1,16 +1,18 @@
 //! Arrow files as data sets of their own.
 
-use super::super::columns::NOT_UTF8;
-use super::super::table::{Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit};
+use super::super::columns::TOO_LONG;
+use super::super::table::{row_not_shown, Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit};
 use super::batch::{Batch, BatchReader};
 use super::file::ArrowFile;
 use super::rows::decode_json;
+use crate::source::documents::Text;
 use arrow_schema::{DataType, Fields};
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Subject, TableKind};
-use gristmill_storage::read::open_read;
+use gristmill_storage::read::open_any;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// The format in the registry of tables.
 pub(super) const FORMAT: &dyn TableFormat = &ArrowFormat;
@@ -24,8 +26,8 @@ const CANCEL_CHECK_EVERY: u64 = 1024;
 /// Maximum number of rows of a record batch that are reported individually.
 const MAX_REPORTED_ROWS: u64 = 20;
 
-/// Callback for a row: its number, the row as JSON, and whether one of its texts is not UTF-8.
-type TakeRow<'t> = dyn FnMut(u64, &[u8], bool) -> Outcome<()> + 't;
+/// Callback for a row: its number, the row as JSON, and the reason why one of its texts cannot be read.
+type TakeRow<'t> = dyn FnMut(u64, &[u8], Option<&'static str>) -> Outcome<()> + 't;
 
 #[derive(Debug)]
 struct ArrowFormat;
@@ -36,21 +38,42 @@ impl TableFormat for ArrowFormat {
     }
 
     fn open(&self, path: &Path) -> Outcome<Box<dyn Table>> {
-        Ok(Box::new(ArrowFile::open(open_read(path)?, &Cancel::default())?))
+        let file = ArrowFile::open(open_any(path)?, &Cancel::default())?;
+        Ok(Box::new(ArrowTable { file, idle: Mutex::default() }))
     }
 }
 
-impl Table for ArrowFile {
+/// An open file, and readers of its record batches for later checks, which need not read the dictionaries again.
+#[derive(Debug)]
+struct ArrowTable {
+    file: ArrowFile,
+    idle: Mutex<Vec<BatchReader>>,
+}
+
+impl ArrowTable {
+    /// Returns a new reader of all columns.
+    fn reader(&self) -> BatchReader {
+        BatchReader::new(&self.file, self.file.schema().columns(None))
+    }
+}
+
+/// Takes a reader that can read a record batch.
+fn take_reader(idle: &mut Vec<BatchReader>, number: usize) -> Option<BatchReader> {
+    let at = idle.iter().position(|reader| reader.can_read(number))?;
+    Some(idle.swap_remove(at))
+}
+
+impl Table for ArrowTable {
     fn rows(&self) -> u64 {
-        self.rows()
+        self.file.rows()
     }
 
     fn row_bytes(&self) -> u64 {
-        self.file().len() / self.rows().max(1)
+        self.file.file().len() / self.file.rows().max(1)
     }
 
     fn group_of(&self, row: u64) -> Range<u64> {
-        self.batch(self.batch_of(row)).map_or(row..row, |(batch, first)| first..batch.row_end)
+        self.file.batch(self.file.batch_of(row)).map_or(row..row, |(batch, first)| first..batch.row_end)
     }
 
     fn summary(&self) -> TableSummary {
@@ -60,24 +83,29 @@ impl Table for ArrowFile {
             TableColumn { name: name.to_owned(), type_name, bytes: None, unpacked_bytes: None }
         };
         TableSummary {
-            rows: self.rows(),
-            row_groups: self.batches() as u64,
-            columns: self.schema().fields().map(column).collect(),
+            rows: self.file.rows(),
+            row_groups: self.file.batches() as u64,
+            columns: self.file.schema().fields().map(column).collect(),
             ..TableSummary::default()
         }
     }
 
     fn loss(&self) -> Option<Problem> {
-        self.loss()
+        self.file.loss()
     }
 
     fn json_rows(&self, rows: Range<u64>, most_bytes: usize, out: &mut Vec<u8>) -> Outcome<u64> {
         let (begin, mut next, mut is_full) = (out.len(), rows.start, false);
-        let mut reader = BatchReader::new(self, self.schema().columns(None));
-        while next < rows.end.min(self.rows()) && !is_full {
-            let Some(batch) = reader.read(self.batch_of(next))? else { break };
+        let mut reader = self.reader();
+        while next < rows.end.min(self.file.rows()) && !is_full {
+            let Some(batch) = reader.read(self.file.batch_of(next))? else { break };
             let end = rows.end.min(batch.first_row + batch.rows as u64);
-            let appended = each_row(self, &batch, next..end, &mut |_, line, _| {
+            let appended = each_row(&self.file, &batch, next..end, &mut |row, line, why| {
+                if why == Some(TOO_LONG) {
+                    // The rows before it are returned.
+                    is_full = row > rows.start;
+                    return Err(row_not_shown(self.file.file().path(), row, TOO_LONG));
+                }
                 out.extend_from_slice(line);
                 out.push(b'\n');
                 next += 1;
@@ -101,25 +129,27 @@ impl Table for ArrowFile {
 
     fn check_units(&self) -> Vec<TableUnit> {
         let unit = |number| {
-            let bytes = self.batch(number).map_or(0, |(batch, _)| batch.end - batch.at);
+            let bytes = self.file.batch(number).map_or(0, |(batch, _)| batch.end - batch.at);
             TableUnit { row_group: number, bytes }
         };
-        (0..self.batches()).map(unit).collect()
+        (0..self.file.batches()).map(unit).collect()
     }
 
     fn check(&self, unit: &TableUnit, _: bool, cancel: &Cancel) -> Outcome<TableFindings> {
         cancel.check()?;
         let mut findings = TableFindings::default();
-        let mut reader = BatchReader::new(self, self.schema().columns(None));
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = take_reader(&mut idle(), unit.row_group);
+        let mut reader = found.unwrap_or_else(|| self.reader());
         let read = reader.read(unit.row_group).and_then(|batch| {
             let Some(batch) = batch else { return Ok(()) };
             let rows = batch.first_row..batch.first_row + batch.rows as u64;
             findings.rows = rows.end - rows.start;
             let mut bad = 0;
-            each_row(self, &batch, rows, &mut |row, _, is_bad| {
-                if is_bad {
+            each_row(&self.file, &batch, rows, &mut |row, _, why| {
+                if let Some(why) = why {
                     bad += 1;
-                    report(self, row, bad, &mut findings.problems);
+                    report(&self.file, (row, why), bad, &mut findings.problems);
                 }
                 if row.is_multiple_of(CANCEL_CHECK_EVERY) {
                     cancel.check()?;
@@ -128,7 +158,14 @@ impl Table for ArrowFile {
             })
         });
         match read {
-            Ok(()) => Ok(findings),
+            Ok(()) => {
+                match unit.row_group + 1 < self.file.batches() {
+                    true => idle().push(reader),
+                    // Releases the dictionaries.
+                    false => idle().clear(),
+                }
+                Ok(findings)
+            }
             Err(failure) if failure.class == ExitClass::Data => {
                 findings.problems.push(damage(failure));
                 Ok(findings)
@@ -138,20 +175,23 @@ impl Table for ArrowFile {
     }
 }
 
-/// Passes rows to `take`: the number, the row as JSON, and whether one of its texts is not UTF-8.
+/// Passes rows to `take`.
 fn each_row(file: &ArrowFile, batch: &Batch, rows: Range<u64>, take: &mut TakeRow<'_>) -> Outcome<()> {
     let contents = file.schema().contents(&file.schema().columns(None));
     let in_batch = |row: u64| usize::try_from(row.saturating_sub(batch.first_row)).unwrap_or(usize::MAX);
     let range = in_batch(rows.start)..in_batch(rows.end).min(batch.rows);
     decode_json(batch, batch.decode()?, &contents, range, &mut |rows| {
-        rows.iter().try_for_each(|row| take(row.number, row.line, row.text.is_some()))
+        rows.iter().try_for_each(|row| match row.text {
+            Some(Text::Unreadable(why)) => take(row.number, row.line, Some(why)),
+            _ => take(row.number, row.line, None),
+        })
     })
 }
 
-fn report(file: &ArrowFile, row: u64, bad: u64, problems: &mut Vec<Problem>) {
+fn report(file: &ArrowFile, (row, why): (u64, &str), bad: u64, problems: &mut Vec<Problem>) {
     let message = match bad {
-        ..=MAX_REPORTED_ROWS => format!("row {row}: {NOT_UTF8}"),
-        bad if bad == MAX_REPORTED_ROWS + 1 => format!("row {row}, and maybe more of its record batch: {NOT_UTF8}"),
+        ..=MAX_REPORTED_ROWS => format!("row {row}: {why}"),
+        bad if bad == MAX_REPORTED_ROWS + 1 => format!("row {row}, and maybe more of its record batch: {why}"),
         _ => return,
     };
     problems.push(Problem::problem(ProblemKind::NoText, Subject::path(file.file().path()), message));
@@ -202,4 +242,33 @@ fn write_fields(open: &str, fields: &Fields, out: &mut String) {
         write_type(field.data_type(), out);
     }
     out.push('>');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dictionaries_are_read_once_for_checks_in_order() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/arrow/layouts");
+        for name in ["deltas.arrow", "deltas_file.arrow", "zstd.arrow"] {
+            let open = || {
+                let file = ArrowFile::open(open_any(&folder.join(name)).unwrap(), &Cancel::default()).unwrap();
+                ArrowTable { file, idle: Mutex::default() }
+            };
+            let check = |table: &ArrowTable, units: &[TableUnit]| {
+                let checks = units.iter().map(|unit| table.check(unit, true, &Cancel::default()).unwrap());
+                checks.for_each(|found| assert!(found.rows > 0 && found.problems.is_empty(), "{name} {found:?}"));
+            };
+            let table = open();
+            let mut units = table.check_units();
+            let idle = || table.idle.lock().unwrap().len();
+            check(&table, &units[..2]);
+            assert!(idle() == 1 && units.len() > 2, "{name}");
+            check(&table, &units[2..]);
+            assert_eq!(idle(), 0, "{name}");
+            units.reverse();
+            check(&open(), &units);
+        }
+    }
 }

@@ -49,7 +49,7 @@ fn read(
                 assert_eq!(row.number, from + found.len() as u64);
                 let text = match row.text {
                     Some(Text::Is(text)) => Ok(Some(text.to_owned())),
-                    Some(Text::NotText(why)) => Err(why),
+                    Some(Text::Unreadable(why)) => Err(why),
                     _ => Ok(None),
                 };
                 found.push((row.number, text, String::from_utf8(row.line.to_vec()).unwrap()));
@@ -179,6 +179,8 @@ fn refusal_of_arrow_file_names_its_actual_format() {
         (b"\n<!DOCTYPE html>", "HTML"),
         (b"FEA1abcdefgh", "Feather version 1"),
         (b"\x10\0\0\0abcd", "not an Arrow file"),
+        (b"PAR1\x15\x04\x15\x08PAR1", "it is not an Arrow file"),
+        (b"\x08\0\0\0random bytes", "it is not an Arrow file"),
         (b"\xFF\xFF\xFF\xFF\0\0\0\0", "no schema"),
         (b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "size of a message"),
         (b"ARROW1\0\0\xFF\xFF\xFF\x7FARROW1", "larger than the file"),
@@ -207,6 +209,10 @@ fn columns_without_text_are_described() {
         assert!(hint.contains("a.b, dictionary, large, large dictionary, meta.deep.x, string, view"), "{hint}");
     }
     assert_eq!(Arrow.layout(&file, &key("a.b"), &Cancel::default()).unwrap(), Layout::Rows);
+    for (column, rows) in [("n", 0), ("absent", 0), ("list", 60), ("string", 60)] {
+        let fields = DocumentFields { others: OtherFields::Named(vec![column.into()]), ..key(column) };
+        assert_eq!(read(&golden("plain.arrow"), &fields, 0, 700).unwrap().0.len(), rows, "{column}");
+    }
 }
 
 #[test]

@@ -222,11 +222,11 @@ fn pass_on(
         let (text, line) = match row {
             PendingRow::Text(range) => {
                 let bytes = bytes.get(range.clone()).unwrap_or_default();
-                (Some(simdutf8::basic::from_utf8(bytes).map_or(Text::NotText(NOT_UTF8), Text::Is)), &b""[..])
+                (Some(simdutf8::basic::from_utf8(bytes).map_or(Text::Unreadable(NOT_UTF8), Text::Is)), &b""[..])
             }
             PendingRow::Json(range) => (None, bytes.get(range.clone()).unwrap_or_default()),
             PendingRow::Null => (Some(Text::Null), &b""[..]),
-            PendingRow::LeftOut(why) => (Some(Text::NotText(why)), &b""[..]),
+            PendingRow::LeftOut(why) => (Some(Text::Unreadable(why)), &b""[..]),
         };
         Row { number, group: 0, text, line }
     });

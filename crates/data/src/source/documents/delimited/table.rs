@@ -3,7 +3,9 @@
 use super::columns::Columns;
 use super::rows::{LineRows, RowFields};
 use super::{CellKinds, Delimited, Header};
-use crate::source::documents::table::{Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit};
+use crate::source::documents::table::{
+    row_not_shown, Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit,
+};
 use crate::source::documents::{list::text_file, Block, Blocks, Position, Text, TextFile};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject, TableKind};
 use std::ops::Range;
@@ -170,9 +172,8 @@ impl Table for DelimitedTable {
                             break;
                         }
                         match row.text {
-                            Some(Text::NotText(why)) => {
-                                let why = format!("row {} cannot be shown: {why}", row.number);
-                                return Err(Failure::data("reading the rows", why).on(Subject::path(&self.file.path)));
+                            Some(Text::Unreadable(why)) => {
+                                return Err(row_not_shown(&self.file.path, row.number, why));
                             }
                             _ => out.extend_from_slice(row.line),
                         }

@@ -72,7 +72,7 @@ fn read(file: &TextFile, column: &str) -> ReadRows {
     each_row(file, &key(column), Position::default(), 1 << 20, &mut |row| {
         rows.push(match row.text {
             Some(Text::Is(text)) => Ok(Some(text.to_owned())),
-            Some(Text::NotText(why)) => Err(why),
+            Some(Text::Unreadable(why)) => Err(why),
             _ => Ok(None),
         });
     });

@@ -1,11 +1,11 @@
 //! Parquet files as data sets.
 
 use super::super::columns::{NOT_UTF8, TOO_LONG};
-use super::super::table::{Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit};
+use super::super::table::{row_not_shown, Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit};
 use gristmill_core::text::{agree, display_safe};
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Subject, TableKind};
-use gristmill_parquet::{ColumnSummary, ParquetFile, TextBlocks, TextDecoder, Value, ENCRYPTED_HINT};
-use gristmill_storage::read::open_read;
+use gristmill_parquet::{BadText, ColumnSummary, ParquetFile, TextBlocks, TextDecoder, Value, ENCRYPTED_HINT};
+use gristmill_storage::read::open_any;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl TableFormat for ParquetFormat {
     }
 
     fn open(&self, path: &Path) -> Outcome<Box<dyn Table>> {
-        Ok(Box::new(ParquetFile::open(Arc::new(open_read(path)?))?))
+        Ok(Box::new(ParquetFile::open(Arc::new(open_any(path)?))?))
     }
 }
 
@@ -80,7 +80,18 @@ impl Table for ParquetFile {
     fn json_rows(&self, rows: Range<u64>, most_bytes: usize, out: &mut Vec<u8>) -> Outcome<u64> {
         let (readable, encrypted) = self.readable_columns();
         let columns = (!encrypted.is_empty() && !readable.is_empty()).then_some(readable);
-        self.json_rows(columns.as_deref(), rows, most_bytes, out).map(|appended| appended.rows)
+        let begin = out.len();
+        let appended = self.json_rows(columns.as_deref(), rows.clone(), most_bytes, out)?;
+        match appended.bad_rows.iter().find(|(_, bad)| *bad == BadText::TooLong) {
+            None => Ok(appended.rows),
+            Some((row, _)) => {
+                out.truncate(begin);
+                if *row == rows.start {
+                    return Err(row_not_shown(self.file().path(), *row, TOO_LONG));
+                }
+                Table::json_rows(self, rows.start..*row, most_bytes, out)
+            }
+        }
     }
 
     fn check_units(&self) -> Vec<TableUnit> {

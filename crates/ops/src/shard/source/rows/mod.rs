@@ -195,7 +195,7 @@ impl<'a> Rows<'a> {
                     found.iter().try_for_each(|row| {
                         let place = RowPlace { item: file.source.item(), number: row.number };
                         match row.text {
-                            Some(Text::NotText(why)) => {
+                            Some(Text::Unreadable(why)) => {
                                 self.number += 1;
                                 self.left_out(&LeftOut::Bad(value::BadRow(why)), place)
                             }
