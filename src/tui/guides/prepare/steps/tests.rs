@@ -373,8 +373,8 @@ fn digits_jump_only_from_step_list() {
 #[test]
 fn change_to_splits_by_hand_is_announced_and_has_no_common_key() {
     let mut form = prepare(facts());
-    let said = notices(&form.act(Action::Splits));
-    assert_eq!(said, ["the shards are divided by hand now"]);
+    let effects = form.act(Action::Splits);
+    assert_eq!(notices(&effects), ["the shards are divided by hand now"]);
     assert!(notices(&form.act(Action::Splits)).is_empty(), "they are already");
     let key = |c| crate::tui::keymap::Keymap::default().meaning(Context::Prepare, &[KeyEvent::from(KeyCode::Char(c))]);
     assert_eq!(key('s'), crate::tui::keymap::Meaning::Nothing);
