@@ -117,7 +117,8 @@ impl Walk {
         let entries = match Location::of(&self.root) {
             Location::Local(root) => {
                 let walk = walkdir::WalkDir::new(root).follow_links(self.follows_links).max_depth(self.max_depth);
-                Entries::Local(Box::new(if self.is_sorted { walk.sort_by_file_name() } else { walk }.into_iter()))
+                let walk = if self.is_sorted { walk.sort_by_file_name() } else { walk };
+                Entries::Local { entries: Box::new(walk.into_iter()), root: root.to_owned() }
             }
             Location::Remote(url) => {
                 let mut invalid = Vec::new();
@@ -288,7 +289,10 @@ pub struct WalkEntries<'a> {
 type ObjectEntries = Box<dyn Iterator<Item = Result<WalkEntry, WalkError>>>;
 
 enum Entries {
-    Local(Box<walkdir::IntoIter>),
+    Local {
+        entries: Box<walkdir::IntoIter>,
+        root: PathBuf,
+    },
     Remote {
         entries: ObjectEntries,
         /// A folder that is not entered.
@@ -300,9 +304,25 @@ impl WalkEntries<'_> {
     /// Skips the content of a folder, which is the last entry that was returned.
     pub fn skip_folder(&mut self, folder: &WalkEntry) {
         match &mut self.entries {
-            Entries::Local(entries) => entries.skip_current_dir(),
+            Entries::Local { entries, .. } => entries.skip_current_dir(),
             Entries::Remote { left_out, .. } => *left_out = Some(folder.path().to_owned()),
         }
+    }
+
+    /// Returns the target of a link if it is a folder above the link or above the root. A walk through it would read folders twice, and
+    /// folders that are not below the root.
+    fn folder_above(&self, entry: &WalkEntry) -> Option<PathBuf> {
+        let Entries::Local { root, .. } = &self.entries else { return None };
+        if entry.depth() == 0 || !entry.path_is_symlink() || !entry.kind().is_dir() {
+            return None;
+        }
+        let target = entry.path().canonicalize().ok()?;
+        let parent = entry.path().parent()?;
+        [parent, root]
+            .iter()
+            .filter_map(|folder| folder.canonicalize().ok())
+            .find(|folder| folder.starts_with(&target))?;
+        Some(target)
     }
 }
 
@@ -311,9 +331,9 @@ impl Iterator for WalkEntries<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            WALKED_ENTRIES.fetch_add(u64::from(matches!(self.entries, Entries::Local(_))), Ordering::Relaxed);
+            WALKED_ENTRIES.fetch_add(u64::from(matches!(self.entries, Entries::Local { .. })), Ordering::Relaxed);
             let entry = match &mut self.entries {
-                Entries::Local(entries) => match entries.next()? {
+                Entries::Local { entries, .. } => match entries.next()? {
                     Ok(entry) if is_pseudo_folder(&entry) => {
                         entries.skip_current_dir();
                         let error = io::Error::other("it is of a file system of the kernel, which holds no data");
@@ -328,11 +348,17 @@ impl Iterator for WalkEntries<'_> {
                     Err(error) => return Some(Err(error)),
                 },
             };
-            if (self.is_listed)(&entry) {
-                return Some(Ok(entry));
-            }
-            if entry.kind().is_dir() {
+            let is_listed = (self.is_listed)(&entry);
+            let above = if is_listed { self.folder_above(&entry) } else { None };
+            if entry.kind().is_dir() && (above.is_some() || !is_listed) {
                 self.skip_folder(&entry);
+            }
+            if above.is_some() {
+                let error = io::Error::other("it is a link to a folder above");
+                return Some(Err(WalkError { path: Some(entry.into_path()), loop_ancestor: above, error }));
+            }
+            if is_listed {
+                return Some(Ok(entry));
             }
         }
     }

@@ -144,10 +144,13 @@ fn links_to_shards_keep_their_own_names_and_link_loops_end() {
     symlink(&real, dir.path().join("one.tar")).unwrap();
     put(dir.path(), "sub/s.tar");
     symlink(dir.path(), dir.path().join("sub/up")).unwrap();
+    symlink("../..", elsewhere.path().join("deep/up")).unwrap();
     let found = discover(dir.path()).unwrap();
     assert_eq!(names(&found), ["linked/deep/r.tar", "one.tar", "sub/s.tar"]);
-    assert_eq!(kinds(&found), [ProblemKind::Other]);
-    assert_eq!(found.findings[0].severity, Severity::Note);
+    assert_eq!(kinds(&found), [ProblemKind::Other; 2]);
+    assert!(found.findings.iter().all(|finding| finding.severity == Severity::Note));
+    let found = discover(&dir.path().join("sub")).unwrap();
+    assert_eq!(names(&found), ["s.tar"], "the folder above the root has other shards");
 }
 
 #[test]
