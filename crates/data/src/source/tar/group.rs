@@ -3,7 +3,7 @@
 use super::apple_double::{self, AppleDoubles};
 use super::names;
 use super::notes::{Notes, MISREAD_BY_PYTHON};
-use super::walk::Entry;
+use super::walk::{Entry, MAX_NAME};
 use super::{is_sketched, keep_sketch, HiddenPart, ScanSink, ShardScan, MAX_PART_NAMES};
 use gristmill_core::{HiddenSample, Outcome, PartFacts, PartRow, PartSets, ProblemKind, SampleRow, SampleSketch};
 use std::collections::{BTreeMap, HashMap};
@@ -142,6 +142,14 @@ impl<'a> Grouper<'a> {
         }
         self.doubtful = false;
         self.damaged |= entry.suspect.is_some() | std::mem::take(&mut self.after_damage);
+        if name.len() > MAX_NAME {
+            // A sample with a shorter key lacks this part. Longer keys are in no table.
+            let has_long_key = dot > MAX_NAME;
+            let why = if has_long_key { "its sample cannot be found by name" } else { "its sample lacks a part" };
+            self.notes.count(ProblemKind::BadName, name, entry.offset, why);
+            self.damaged |= !has_long_key;
+            return Ok(());
+        }
         if self.parts.len() >= MAX_BUFFERED_PARTS {
             self.hand_out_parts()?;
             self.handed_out = true;
@@ -246,6 +254,10 @@ impl<'a> Grouper<'a> {
         self.hand_out_parts()?;
         self.statistics.end_sample();
         match std::str::from_utf8(&self.key) {
+            _ if self.key.len() > MAX_NAME => {
+                let is_damaged = self.damaged;
+                self.sink.hidden_sample(HiddenSample { sample_index, byte_offset, byte_size, is_damaged })
+            }
             Ok(key) => {
                 if self.damaged {
                     self.scan.damaged_keys.push(key.to_owned());
@@ -315,7 +327,7 @@ impl<'a> Grouper<'a> {
     fn sketch(&mut self) {
         // The scan has already counted the sample.
         let index = self.scan.samples - 1;
-        if self.damaged || !is_sketched(index, self.scan.sketches.len()) {
+        if self.damaged || self.key.len() > MAX_NAME || !is_sketched(index, self.scan.sketches.len()) {
             return;
         }
         let Ok(key) = std::str::from_utf8(&self.key) else { return };

@@ -1,11 +1,15 @@
 //! Findings in one shard, combined by kind: one message with a count, the first names, and the first offset.
 
+use super::walk::MAX_NAME;
 use gristmill_core::text::{agree, count, count_verb};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
 use std::collections::BTreeMap;
 
 /// Maximum number of names in one message.
 const MAX_NAMES: usize = 3;
+
+/// Why an entry with a longer name is no part.
+pub(super) const TOO_LONG: &str = "its name has more than 4,096 bytes";
 
 /// Text that is appended to the message about sparse entries whose stored size is in a pax record.
 pub const MISREAD_BY_PYTHON: &str =
@@ -47,6 +51,7 @@ impl Notes {
                 kind,
                 ProblemKind::EntryNameNotUtf8
                     | ProblemKind::BadExtendedHeader
+                    | ProblemKind::BadName
                     | ProblemKind::SparseEntry
                     | ProblemKind::LinkedPart
             ) {
@@ -84,6 +89,13 @@ fn message(kind: ProblemKind, fold: &FoldedFindings) -> String {
         ProblemKind::RepeatedPart => {
             format!("{} more than once in a sample; the loader keeps the last{first}", count(number, "part"))
         }
+        ProblemKind::BadName => {
+            format!(
+                "{} more than 4,096 bytes, so it is no part: {}",
+                count_verb(number, "name", "has", "have"),
+                fold.why
+            )
+        }
         ProblemKind::EntryNameNotUtf8 => {
             format!("{} not UTF-8: {}{first}", count(number, "name"), fold.why)
         }
@@ -108,8 +120,9 @@ fn listed(fold: &FoldedFindings) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// Returns a name from an archive as text, with `\xNN` for bytes that are not UTF-8.
+/// Returns a name from an archive as text, with `\xNN` for bytes that are not UTF-8. Only the beginning of an overlong name is returned.
 pub(super) fn printable(name: &[u8]) -> String {
+    let name = name.get(..MAX_NAME).unwrap_or(name);
     match std::str::from_utf8(name) {
         Ok(text) => text.to_owned(),
         Err(_) => gristmill_core::text::display_safe_bytes(name),
@@ -135,6 +148,7 @@ mod tests {
             ProblemKind::RepeatedPart,
             ProblemKind::EntryNameNotUtf8,
             ProblemKind::BadExtendedHeader,
+            ProblemKind::BadName,
         ] {
             let (one, two) = (said(kind, 1), said(kind, 2));
             let noun = one.strip_prefix("1 ").and_then(|rest| rest.split(' ').next()).unwrap();

@@ -2,7 +2,8 @@
 
 use super::header::{self, number, BLOCK, BLOCK_BYTES};
 use super::names;
-use super::walk::{Step, Walker};
+use super::notes::TOO_LONG;
+use super::walk::{Step, Walker, MAX_NAME};
 use super::window::{FileWindow, StreamWindow, Window};
 use crate::source::compressed::{open_compressed, shard_packing};
 use gristmill_core::{Cancel, Outcome};
@@ -74,6 +75,7 @@ fn walk<W: Window>(
         let item = match walker.step()? {
             Step::Entry(entry) if entry.offset < from => continue,
             Step::Entry(entry) if entry.offset >= to => return Ok(()),
+            Step::Entry(entry) if walker.name.len() > MAX_NAME => SpanItem::Damage(entry.offset, TOO_LONG),
             Step::Entry(entry) => {
                 let name = walker.name.as_slice();
                 let part = names::split(name).filter(|_| !names::is_reserved(name));

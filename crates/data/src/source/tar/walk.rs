@@ -8,7 +8,7 @@ use gristmill_core::{Cancel, Outcome, ProblemKind};
 
 /// Maximum size in bytes of an extended header's payload.
 const MAX_EXTENSION: u64 = 1 << 20;
-/// Maximum length of the name of an entry, in bytes.
+/// Maximum length of the name of an entry that can be a part, in bytes.
 pub(super) const MAX_NAME: usize = 4096;
 /// Maximum number of extended headers before one entry.
 const MAX_CHAIN: usize = 32;
@@ -194,9 +194,6 @@ impl<'a, W: Window> Walker<'a, W> {
                     }
                 }
             }
-        }
-        if self.name.len() > MAX_NAME {
-            return self.impossible(&draft, "its name is longer than 4 KiB");
         }
         draft.suspect = self.suspect;
         self.finish(draft)

@@ -321,6 +321,7 @@ impl ProblemSink for ScanProblems<'_> {
                 problem.message = format!("{why}{of_python}");
                 problem.hint = None;
             }
+            ProblemKind::BadName => problem.message.push_str("; such samples are left out"),
             ProblemKind::RepeatedPart => problem.severity = Severity::Problem,
             _ => {}
         }

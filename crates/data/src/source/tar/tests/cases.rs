@@ -151,16 +151,42 @@ fn names_and_extended_headers_beyond_their_caps_are_refused() {
         out.resize(out.len().next_multiple_of(512), 0);
         [out, entry(b"cut.txt", b"2")].concat()
     };
-    for size in [5000, (1 << 20) + 1] {
-        let found =
-            scan_bytes(&archive(&[entry(b"a.txt", b"1"), long(size), entry(b"c.txt", b"3"), entry(b"d.txt", b"4")]));
-        assert_eq!(found.keys(), ["a", "c", "d"], "{size}");
-        assert_eq!(found.damage(), [ProblemKind::BadExtendedHeader]);
-        assert!(!found.scan.damaged_keys.contains(&"d".to_owned()));
-    }
+    let found = scan_bytes(&archive(&[
+        entry(b"a.txt", b"1"),
+        long((1 << 20) + 1),
+        entry(b"c.txt", b"3"),
+        entry(b"d.txt", b"4"),
+    ]));
+    assert_eq!(found.keys(), ["a", "c", "d"]);
+    assert_eq!(found.damage(), [ProblemKind::BadExtendedHeader]);
+    assert!(!found.scan.damaged_keys.contains(&"d".to_owned()));
     let many = block(b"k", b'K', 0).repeat(100);
     let found = scan_bytes(&archive(&[entry(b"a.txt", b"1"), many, entry(b"b.txt", b"2"), entry(b"c.txt", b"3")]));
     assert_eq!(found.keys(), ["a", "c"]);
+}
+
+#[test]
+fn overlong_names_cost_no_other_sample() {
+    let long = |name: &[u8]| {
+        let mut out = block(b"././@LongLink", b'L', name.len() as u64);
+        out.extend_from_slice(name);
+        out.resize(out.len().next_multiple_of(512), 0);
+        [out, entry(b"cut.txt", b"2")].concat()
+    };
+    let with = |name: &[u8]| {
+        scan_bytes(&archive(&[entry(b"a.txt", b"1"), long(name), entry(b"c.txt", b"3"), entry(b"d.txt", b"4")]))
+    };
+    let found = with(&[&b"n".repeat(5000)[..], b".txt"].concat());
+    assert_eq!((found.keys(), found.damage()), (vec!["a", "(hidden)", "c", "d"], vec![ProblemKind::BadName]));
+    assert!(found.scan.damaged_keys.is_empty());
+    assert_eq!((found.samples[0].size, found.samples[2].size), (1024, 1024), "no other sample has its bytes");
+    let found = with(&b"n".repeat(5000));
+    assert_eq!((found.keys(), found.damage()), (vec!["a", "c", "d"], vec![]), "a name without a dot is no part");
+    for (name, lacking) in [("a", vec!["a", "c", "d"]), ("x", vec!["a", "x", "c", "d"])] {
+        let found = with(&[name.as_bytes(), b".", &b"n".repeat(5000)].concat());
+        assert_eq!((found.keys(), found.damage().contains(&ProblemKind::BadName)), (lacking, true));
+        assert_eq!(found.scan.damaged_keys, [name], "it lacks the part");
+    }
 }
 
 #[test]
