@@ -196,3 +196,51 @@ fn damaged_samples_with_non_utf8_keys_are_left_out() {
     let ran = sandbox.say("shard in --output out").ends(1).complains("it touches damage; it is left out");
     assert_eq!(entries(&sandbox, "out/shard_000000.tar"), ["c.txt"], "{}", ran.err);
 }
+
+#[test]
+fn folder_of_row_files_is_read_as_rows() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lines/1.jsonl", "{\"n\": 1}\n{\"n\": 2}\n");
+    sandbox.write("lines/2.jsonl", "{\"n\": 3}\n");
+    sandbox.write("tables/sub/1.csv", "a,b\n1,2\n3,4\n");
+    sandbox.write("tables/LICENSE", "free");
+    for (folder, samples, files) in [("lines", 3, 2), ("tables", 2, 1)] {
+        sandbox.say(&format!("shard {folder} --output {folder}-rows")).ends(0);
+        assert_eq!(entries(&sandbox, &format!("{folder}-rows/shard_000000.tar")).len(), samples);
+        sandbox.say(&format!("shard {folder} --as files --output {folder}-files")).ends(0);
+        assert_eq!(entries(&sandbox, &format!("{folder}-files/shard_000000.tar")).len(), files);
+    }
+    sandbox.write("tables/1.txt", "a caption");
+    sandbox
+        .say("shard tables --output both")
+        .ends(0)
+        .complains("it is read as files because of 1.txt")
+        .complains("--as rows");
+    assert_eq!(entries(&sandbox, "both/shard_000000.tar"), ["1.txt", "sub/1.csv"]);
+}
+
+#[test]
+fn links_to_folders_above_the_input_are_not_followed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("parent/data/a.txt", "a");
+    sandbox.tar("parent/0.tar", ["x"]);
+    std::os::unix::fs::symlink("..", sandbox.path("parent/data/up")).unwrap();
+    sandbox.say("shard parent/data --output out").ends(0).complains("it leads back to");
+    assert_eq!(entries(&sandbox, "out/shard_000000.tar"), ["a.txt"]);
+}
+
+#[test]
+fn overlong_name_costs_no_other_sample() {
+    let sandbox = Sandbox::new();
+    let mut tar = tar::Builder::new(Vec::new());
+    for name in ["a.txt".to_owned(), format!("{}.txt", "n".repeat(5_000)), "b.txt".to_owned()] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(1);
+        tar.append_data(&mut header, name, &b"x"[..]).unwrap();
+    }
+    sandbox.write("in/0.tar", tar.into_inner().unwrap());
+    sandbox.say("shard in --output out").ends(1).complains("1 name has more than 4,096 bytes");
+    assert_eq!(entries(&sandbox, "out/shard_000000.tar"), ["a.txt", "b.txt"]);
+    sandbox.say("prepare in --yes --skip-dataset-yaml").ends(1);
+    assert!(!sandbox.text("in/.nv-meta/split.yaml").contains("0.tar/"), "no sample is excluded");
+}

@@ -9,7 +9,8 @@ use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
-use gristmill_core::{Cancel, Outcome, SampleMapping, ShardPlan};
+use gristmill_core::shard_plan::InputKind;
+use gristmill_core::{Cancel, DatasetKind, Outcome, SampleMapping, ShardPlan};
 use gristmill_data::formats::energon::dataset_yaml::DatasetYaml;
 use gristmill_data::formats::energon::layout::DATASET_YAML;
 use gristmill_ops::engine::browse::{write_key_list, Catalog, Groups, Matches, SampleAt, SampleFilter, SplitChoice};
@@ -148,10 +149,16 @@ impl BrowseScreen {
             return info_toast("packed tokens are not samples with parts");
         }
         if !self.can_write_marked() {
-            // The form chooses rows by their columns, not by a list of keys.
+            // The keys of rows depend on the answers of the form, so rows cannot be listed by their keys.
+            if self.active_filter.is_some() || self.state.marked_rows().is_some() {
+                return info_toast("W writes all rows of a file: clear the filter and the marks first");
+            }
+            if matches!(kind, DatasetKind::TableFolder(_)) {
+                plan.read_as = InputKind::Rows;
+            }
             return self.open_shards(plan);
         }
-        if let Some(unwritten) = self.session.as_ref().and_then(|session| session.unwritten()) {
+        if let Some(unwritten) = self.session.as_ref().and_then(|session| session.unwritten_changes()) {
             return info_toast(format!("write with w first: {unwritten}"));
         }
         let chosen = if let Some(rows) = self.state.marked_rows() {

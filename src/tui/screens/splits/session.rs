@@ -220,16 +220,21 @@ impl SplitSession {
 
     /// Returns the message for [`Screen::unwritten`]: the changes that would not be written if the UI ended now.
     pub fn unwritten(&self) -> Option<String> {
-        let (pending, name) = (self.pending(), self.name());
-        (pending > 0).then(|| {
-            let changes = count(pending as u64, "change");
-            let are = agree(pending as u64, "is", "are");
+        self.unwritten_changes().map(|changes| {
             let later = match self.draft_failure() {
                 None => "Opening it again offers them.".to_owned(),
                 Some(why) => format!("They are lost then, since they cannot be kept in the state folder: {why}."),
             };
-            format!("{changes} to the splits of {name} {are} not written. {later}")
+            format!("{changes}. {later}")
         })
+    }
+
+    /// Returns the number of changes that are not written, as a sentence without its end.
+    pub fn unwritten_changes(&self) -> Option<String> {
+        let (pending, name) = (self.pending(), self.name());
+        let changes = count(pending as u64, "change");
+        let are = agree(pending as u64, "is", "are");
+        (pending > 0).then(|| format!("{changes} to the splits of {name} {are} not written"))
     }
 
     /// Returns why unwritten changes would be lost, that is, why they cannot be saved as a draft.

@@ -14,7 +14,8 @@ use gristmill_core::shard_plan::{InputKind, KeyRule, Missing};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
 use gristmill_data::source::discover::{is_like_shard, shard_range};
-use gristmill_data::source::documents::Packing;
+use gristmill_data::source::documents::{table_kind, Packing};
+use gristmill_data::source::kind::is_packed_jsonl;
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::files::metadata;
 use gristmill_storage::remote::is_hub_url;
@@ -63,12 +64,7 @@ fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outc
     let name = input.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let plain = Packing::strip_suffix(&name);
     if info.is_dir() {
-        return match shard_in(input, problems)? {
-            true => Ok(InputKind::Tars),
-            // Data sets on the hub without shards are read as rows.
-            false if is_hub_url(&input.to_string_lossy()) => Ok(InputKind::Rows),
-            false => Ok(InputKind::Files),
-        };
+        return kind_of_folder(input, problems);
     }
     if is_like_shard(input.file_name().unwrap_or_default()) {
         return Ok(InputKind::Tars);
@@ -83,28 +79,55 @@ fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outc
     }
 }
 
-/// Whether a folder has shards. Reports a note if media next to the shards are ignored.
-fn shard_in(folder: &Path, problems: &dyn ProblemSink) -> Outcome<bool> {
+/// Returns how a folder is read: as rows if all files that could be parts are files of rows. Reports a note if media next to shards are
+/// ignored, or if files of rows are read as parts because of others.
+fn kind_of_folder(folder: &Path, problems: &dyn ProblemSink) -> Outcome<InputKind> {
     let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
     let entries = Walk::new(folder).filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name()));
-    let (mut shard, mut medium) = (None, None);
+    let (mut shard, mut medium, mut rows, mut other) = (None, None, None, None);
     for entry in entries.filter_map(Result::ok).filter(|entry| entry.kind().is_file()) {
+        let name = entry.file_name().to_string_lossy();
         let place = match is_like_shard(entry.file_name()) {
             true => &mut shard,
-            false if type_by_extension(&entry.file_name().to_string_lossy()).is_some() => &mut medium,
+            false if type_by_extension(&name).is_some() => &mut medium,
+            false if table_kind(&name).is_some() || name.ends_with(".jsonl") || is_packed_jsonl(&name) => &mut rows,
+            false if name.contains('.') => &mut other,
             false => continue,
         };
         place.get_or_insert_with(|| entry.path().strip_prefix(folder).unwrap_or(entry.path()).to_owned());
-        if let (Some(shard), Some(medium)) = (&shard, &medium) {
-            let name = |path: &Path| display_safe(&path.to_string_lossy()).into_owned();
-            let why =
-                format!("it is read as shards because of {}; files such as {} are left out", name(shard), name(medium));
-            let note = Problem::note(ProblemKind::Other, Subject::path(folder), why);
-            problems.report(note.with_hint("--as files reads the files"))?;
-            return Ok(true);
+        if shard.is_some() && medium.is_some() {
+            break;
         }
     }
-    Ok(shard.is_some())
+    let name = |path: &Path| display_safe(&path.to_string_lossy()).into_owned();
+    let note = |why: String, hint: &'static str| {
+        problems.report(Problem::note(ProblemKind::Other, Subject::path(folder), why).with_hint(hint))
+    };
+    match (shard, medium, rows, other) {
+        (Some(shard), Some(medium), ..) => {
+            let why = format!(
+                "it is read as shards because of {}; files such as {} are left out",
+                name(&shard),
+                name(&medium)
+            );
+            note(why, "--as files reads the files")?;
+            Ok(InputKind::Tars)
+        }
+        (Some(_), ..) => Ok(InputKind::Tars),
+        // Data sets on the hub without shards are read as rows.
+        _ if is_hub_url(&folder.to_string_lossy()) => Ok(InputKind::Rows),
+        (None, None, Some(_), None) => Ok(InputKind::Rows),
+        (None, None, Some(rows), Some(other)) => {
+            let why = format!(
+                "it is read as files because of {}; {} is a part, not a file of rows",
+                name(&other),
+                name(&rows)
+            );
+            note(why, "--as rows reads the rows of the files")?;
+            Ok(InputKind::Files)
+        }
+        (None, ..) => Ok(InputKind::Files),
+    }
 }
 
 /// Refuses `--split` for an input without splits.

@@ -3,6 +3,7 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Screen};
 use crate::tui::screens::browse::state::{Mode, Pane};
 use crate::tui::screens::browse::BrowseStart;
+use gristmill_core::DatasetKind;
 use gristmill_ops::engine::browse::{Group, Groups, SampleAt};
 use std::sync::Arc;
 
@@ -237,4 +238,14 @@ fn copied_key_has_no_control_characters() {
     assert_eq!(copied, ["a␛]52;c;b␇0"]);
     test.act(Action::CopyPath);
     assert!(matches!(test.effects.last(), Some(Effect::Copy(path)) if path == "/data/coco/shard_0000.tar"));
+}
+
+#[test]
+fn rows_are_not_written_while_marks_or_filter_would_be_ignored() {
+    let mut test = BrowserTest::new(Fake { kind: DatasetKind::Jsonl, ..Fake::default() });
+    test.settle();
+    test.acts(&[Action::Mark, Action::Down, Action::WriteSet]);
+    assert_eq!(test.toasts(), ["W writes all rows of a file: clear the filter and the marks first"]);
+    test.acts(&[Action::Mark, Action::WriteSet]);
+    assert_eq!(test.toasts(), Vec::<String>::new());
 }
