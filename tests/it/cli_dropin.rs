@@ -290,3 +290,12 @@ fn media_flags_of_older_energon_documentation_are_accepted() {
     sandbox.say(line).ends(0);
     sandbox.say("energon prepare-media media0 --media-metadata").ends(1).complains("--media-metadata-by-extension");
 }
+
+#[test]
+fn shards_whose_prefix_readers_would_skip_are_not_fixed() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("data/__s__/0.tar", ["a"]);
+    sandbox.tar("data/1.tar", ["a"]);
+    let ran = sandbox.say("energon prepare data --non-interactive --split-ratio 1,0,0 --fix-duplicates").ends(1);
+    ran.complains("readers would skip all of its samples").complains("rename the folder");
+}

@@ -203,3 +203,21 @@ fn read_only_folder_is_an_environment_failure_without_changes() {
         assert_same(&picture(folder.path()), &before, "a read-only folder");
     }
 }
+
+#[test]
+fn new_shards_are_removed_if_the_tables_cannot_be_built() {
+    let (operations, _) = undisturbed(doubled);
+    let mut failed = 0;
+    for at in 0..operations {
+        let folder = tempfile::tempdir().unwrap();
+        doubled(folder.path());
+        let fault = Fault::Full { at, errno: Errno::NOSPC };
+        let Err(failure) = run(plan(folder.path(), Rerun::Refuse), Arc::new(FaultFs::new(fault))) else { continue };
+        if failure.to_string().contains("index.sqlite") {
+            failed += 1;
+            let left = folder.path().join(".nv-meta/gristmill/work/renamed");
+            assert!(!left.exists(), "operation {at}: {failure}");
+        }
+    }
+    assert!(failed > 0, "no fault affects the tables");
+}

@@ -96,6 +96,11 @@ impl SpooledShard {
         self.files().try_for_each(|file| fs.remove_file(&self.dir.join(&file.name)))
     }
 
+    /// Returns the size of all its files in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.files().map(|file| file.bytes).sum()
+    }
+
     fn files(&self) -> impl Iterator<Item = &SpoolFile> {
         [&self.tar_idx, &self.rows].into_iter().chain(&self.keys)
     }

@@ -2,15 +2,15 @@
 //! prefix.
 
 use super::collect::Selection;
-use super::{duplicates, Context};
+use super::{duplicates, preview, Context};
 use crate::engine::index::{self, SpooledShard};
 use crate::engine::outputs::exclude_item;
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::{pool, times, Phase};
 use gristmill_core::text::{bytes, count, count_verb, display_safe, hint_for};
 use gristmill_core::{
-    DuplicateKeys, Duplicates, Failure, FileStamp, Handles, NullProblemSink, Outcome, Problem, ProblemKind,
-    ProblemSink as _, Progress, Scope, Shard, ShardId, Subject,
+    DatasetFacts, DuplicateKeys, Duplicates, Failure, FileStamp, Handles, NullProblemSink, Outcome, Problem,
+    ProblemKind, ProblemSink as _, Progress, SampleSketch, Scope, Shard, ShardId, Subject,
 };
 use gristmill_data::source::{tar, tgz};
 use gristmill_pycompat::braces;
@@ -24,6 +24,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 const RENAME_ACTIVITY: &str = "putting the names of shards before keys";
+/// Maximum length of a name in a header, in bytes; longer names need an extension.
+const MAX_HEADER_NAME: usize = 100;
+/// Size of an extension with a long name, in bytes.
+const EXTENSION_BYTES: u64 = 1_024;
+/// Folder of the new shards in the work folder.
+const RENAMED: &str = "renamed";
 /// Permission bits of folders for unfinished shards.
 const FOLDER_MODE: u32 = 0o700;
 
@@ -87,9 +93,10 @@ pub(super) fn rename_entries(
         selection.positions.iter().filter_map(|&position| state.shards.get(position).cloned()).collect()
     };
     // Files left by a stopped run would take the space of the new copies.
-    let folder = own.work_folder().join("renamed");
+    let folder = own.work_folder().join(RENAMED);
     shared.fs.remove_dir_all(&folder)?;
     check_possible(context, &shards, keys)?;
+    check_space(context, &shards, spools)?;
     let total = shards.iter().map(|shard| shard.stamp.bytes).sum();
     let forecast = Forecast::new(cost::copying(total), cost::reading(shards.len() as u64, 0));
     let number = count(shards.len() as u64, "shard");
@@ -178,6 +185,11 @@ fn check_possible(context: &Context, shards: &[Shard], keys: u64) -> Outcome<()>
         let hint = format!("run it in the folder of the files themselves, or {in_new_files}");
         return Err(Failure::data(RENAME_ACTIVITY, why).on(Subject::path(&shard.path)).with_hint(hint));
     }
+    if let Some(shard) = shards.iter().find(|shard| tar::is_reserved(shard.name.as_bytes())) {
+        let why = format!("{several} in several shards, and this one is in a folder __…__, so that readers would skip all of its samples");
+        let failure = Failure::data(RENAME_ACTIVITY, why).on(Subject::shard(&shard.name));
+        return Err(failure.with_hint("rename the folder"));
+    }
     check_folders(root, shards, &several, &in_new_files)?;
     let has_excludes = context.shared.lock().facts.prepared.as_ref().is_some_and(|facts| !facts.excludes.is_empty());
     if context.plan.scope == Scope::TarIndexOnly && has_excludes {
@@ -185,14 +197,45 @@ fn check_possible(context: &Context, shards: &[Shard], keys: u64) -> Outcome<()>
         let hint = "run it with --force-overwrite in place of --tar-index-only";
         return Err(Failure::usage(RENAME_ACTIVITY, why).on(Subject::path(root)).with_hint(hint));
     }
-    let needed: u64 = shards.iter().map(|shard| shard.stamp.bytes).sum();
-    let free = space::free_bytes(root)?;
-    if needed > free {
-        let why = format!("{} are needed for the new shards, and {} are free", bytes(needed), bytes(free));
-        let hint = format!("free some space; on another disk, {in_new_files}");
-        return Err(Failure::environment(RENAME_ACTIVITY, why).on(Subject::path(root)).with_hint(hint));
-    }
     Ok(())
+}
+
+/// Removes the new shards after a failure, because they would fill the disk until the next run writes them again. Must not be called once a
+/// publication has begun to replace the old shards.
+pub(super) fn discard(context: &Context, own: &RunFolder) {
+    if let Err(error) = context.shared.fs.remove_dir_all(&own.work_folder().join(RENAMED)) {
+        context.board.log(format!("cleaning up: {error}"));
+    }
+}
+
+/// Refuses shards whose copies and tables are larger than the free space.
+fn check_space(context: &Context, shards: &[Shard], spools: &[SpooledShard]) -> Outcome<()> {
+    let root = &context.shared.root;
+    let facts = context.shared.facts_now();
+    let new: u64 = shards.iter().zip(spools).map(|(shard, spool)| new_bytes(shard, spool, &facts)).sum();
+    let tables: u64 = preview::preview(&context.plan, &facts).files.iter().map(|file| file.bytes).sum();
+    let (needed, free) = (new.saturating_add(tables), space::free_bytes(root)?);
+    if needed <= free {
+        return Ok(());
+    }
+    let why = format!("{} are needed for the new shards and tables, and {} are free", bytes(needed), bytes(free));
+    let hint = hint_for(root, "gristmill shard PATH --output NEW --duplicates prefix writes them into a new set");
+    let failure = Failure::environment(RENAME_ACTIVITY, why).on(Subject::path(root));
+    Err(failure.with_hint(format!("free some space; on another disk, {hint}")))
+}
+
+/// Returns the size of a shard after the prefix is put before its names, of its spool, and of the prefixes in the tables.
+fn new_bytes(shard: &Shard, spool: &SpooledShard, facts: &DatasetFacts) -> u64 {
+    let prefix = shard.name.len() + 1;
+    let name = |sketch: &SampleSketch| {
+        let part = sketch.parts.iter().map(|(name, ..)| name.len()).max().unwrap_or_default();
+        prefix + sketch.key.len() + 1 + part
+    };
+    let is_long = facts.sketches.iter().any(|sketch| name(sketch) > MAX_HEADER_NAME);
+    let extensions = if is_long { spool.part_rows * EXTENSION_BYTES } else { 0 };
+    // Keys are in the spool, in the table of samples and in its index.
+    let prefixes = 3 * spool.samples * prefix as u64;
+    shard.stamp.bytes + extensions + spool.bytes() + prefixes
 }
 
 /// Writes one shard and scans it. Findings of this scan are dropped, because they were already reported for the original.

@@ -160,8 +160,13 @@ fn run_planned(
     if !renamed.is_empty() {
         facts = shared.facts_now();
     }
-    let found = media::probe(context, own, &selection, &spools)?;
-    let (built, media) = build(context, own, &selection, &spools, found)?;
+    let found = media::probe(context, own, &selection, &spools);
+    let built = found.and_then(|found| build(context, own, &selection, &spools, found));
+    let (built, media) = built.inspect_err(|_| {
+        if !renamed.is_empty() {
+            rewrite::discard(context, own);
+        }
+    })?;
     report_unmatched_excludes(context, &facts, &selection, &built)?;
     let scanned = (&selection, spools.as_slice(), renamed.as_slice());
     let mut report = finish(context, (own, lock), &facts, scanned, (&built, media))?;
