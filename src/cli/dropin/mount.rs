@@ -37,7 +37,10 @@ pub fn run(args: EnergonMountArgs, context: &Context) -> CommandResult {
     if !kind.is_web_dataset() || !super::energon::is_prepared(Path::new(&path)) {
         let quoted = |path: &Path| shell_quote(&path.to_string_lossy());
         let command = format!("gristmill mount {} {}", quoted(&args.path), quoted(&args.mountpoint));
-        let why = format!("it is a {}; this command mounts prepared data sets only", kind.title());
+        let why = match kind.is_web_dataset() {
+            true => "it is not prepared; this command mounts prepared data sets only".to_owned(),
+            false => format!("this command mounts prepared data sets only, and its kind is '{}'", kind.title()),
+        };
         return Err(refused(why).with_hint(format!("{command} mounts more kinds of data")).into());
     }
     let layout = if args.sample_folders { LayoutArg::Folders } else { LayoutArg::Flat };

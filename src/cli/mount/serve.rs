@@ -54,7 +54,7 @@ pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> Comman
     let set = MountedSet::open(&data, &view_of(args), &cancel)?;
     let problems = set.problems(&cancel)?;
     problems.iter().for_each(|problem| context.printer.problem(problem));
-    report_repeats(args, &set, context);
+    report_notes(args, &set, context);
     if set.was_scanned() && files::is_dir(&data) {
         let path = shell_quote(&given.to_string_lossy());
         context
@@ -163,13 +163,17 @@ fn view_of(args: &MountArgs) -> MountView {
     }
 }
 
-/// Prints a note that only the first sample of each repeated key is shown, for layouts that do not mark repeated keys.
-fn report_repeats(args: &MountArgs, set: &MountedSet, context: &Context) {
+/// Prints a note on a split without samples, and a note that only the first sample of each repeated key is shown, for layouts that do not
+/// mark repeated keys.
+fn report_notes(args: &MountArgs, set: &MountedSet, context: &Context) {
     let (repeats, layout) = (set.repeated_keys(), layout_of(args.layout));
     if repeats > 0 && matches!(layout, Layout::Tree | Layout::All) {
         let keys = if repeats == 1 { "1 key is repeated".to_owned() } else { format!("{repeats} keys are repeated") };
         let line = format!("{keys}: of each, the first sample is shown; --layout flat marks them");
         context.printer.progress_line(line);
+    }
+    if let Some(split) = args.split.as_ref().filter(|_| set.shown_count() == 0) {
+        context.printer.progress_line(format!("the split '{split}' has no samples, so nothing is shown"));
     }
 }
 
@@ -186,8 +190,7 @@ fn layout_of(layout: LayoutArg) -> Layout {
 fn mounted_line(args: &MountArgs, data: &Path, set: &MountedSet) -> String {
     let name = data.file_name().unwrap_or(data.as_os_str()).to_string_lossy();
     let split = args.split.as_ref().map(|split| format!(", split {split}")).unwrap_or_default();
-    let of = if args.split.is_some() { "of " } else { "" };
-    let samples = format!("{of}{}", count(set.sample_count(), "sample"));
+    let samples = count(set.shown_count(), "sample");
     let dir = args.dir.to_string_lossy();
     let end = format!("\"umount {}\"", shell_quote(&dir));
     let end = match (args.shell, args.detach) {

@@ -35,7 +35,10 @@ fn data_that_cannot_be_mounted_is_refused() {
     sandbox.say("mount data mnt --split none").ends(1).complains("no split 'none'").complains("train");
     sandbox.say("mount lines.jsonl mnt --layout all").ends(2).complains("--layout");
     sandbox.say("mount lines.jsonl mnt --split a").ends(2).complains("--split");
-    sandbox.say("mount raw mnt --layout all").ends(2).complains("not prepared");
+    for flags in ["--layout all", "--split train"] {
+        let ran = sandbox.say(&format!("mount raw mnt {flags}")).ends(2);
+        ran.complains("not prepared").complains("hint: gristmill prepare raw");
+    }
     sandbox.write("media/a.txt", "");
     sandbox.say("mount media mnt --layout folders").ends(2).complains("loose files");
     sandbox.say("mount data mnt --detach --shell").ends(2);
@@ -43,7 +46,25 @@ fn data_that_cannot_be_mounted_is_refused() {
         let ran = sandbox.say(&format!("energon mount {data} mnt")).ends(1);
         assert!(data == "none" || ran.err.contains(&format!("gristmill mount {data} mnt")), "{}", ran.err);
     }
+    sandbox.say("energon mount raw mnt").complains("it is not prepared; this command");
+    sandbox.say("energon mount lines.jsonl mnt").complains("its kind is 'JSONL'");
     assert!(!sandbox.has("mnt"), "nothing was made");
+}
+
+#[test]
+fn mount_of_a_split_states_the_number_of_its_samples() {
+    let Some(sandbox) = prepared() else { return };
+    sandbox.write(
+        "data/.nv-meta/split.yaml",
+        "split_parts:\n  train:\n  - 0.tar\n  - 1.tar\n  val: []\nexclude:\n- 1.tar\n- 0.tar/a/1\n",
+    );
+    sandbox.say("mount data mnt --split train --dry-run").ends(0).says("split train, 1 sample)");
+    sandbox
+        .say("mount data mnt --split val --dry-run")
+        .ends(0)
+        .says("split val, 0 samples)")
+        .complains("has no samples");
+    sandbox.say("mount data mnt --dry-run").ends(0).says("3 samples)");
 }
 
 #[test]
@@ -75,4 +96,15 @@ fn wrong_fuse_device_is_reported_with_a_hint() {
     let printed = String::from_utf8(ran.stderr).unwrap();
     assert_eq!(ran.status.code(), Some(3), "{printed}");
     assert!(printed.contains("/dev/fuse is not the device of FUSE") && printed.contains("mknod"), "{printed}");
+}
+
+#[test]
+fn media_folders_are_mounted_without_the_folders_above_and_name_what_is_left_out() {
+    let Some(sandbox) = super::sandbox() else { return };
+    sandbox.write("all/media/a.txt", "a");
+    sandbox.write("all/b.txt", "b");
+    std::os::unix::fs::symlink("..", sandbox.path("all/media/up")).unwrap();
+    std::os::unix::fs::symlink("nowhere", sandbox.path("all/media/gone.txt")).unwrap();
+    let ran = sandbox.say("mount all/media mnt --dry-run").ends(1).says("1 sample)");
+    ran.complains("1 entry that is no file, such as 'gone.txt'");
 }

@@ -20,6 +20,7 @@ pub use losses::ReadLosses;
 use crate::browse;
 use crate::engine::browse::{BrowseSample, Marks, TokenView};
 use folders::{root_inode, Content, Folder, Folders};
+use gristmill_core::text::hint_for;
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::kind::kind_of;
@@ -113,6 +114,17 @@ impl MountedSet {
     /// Returns the number of samples, of all splits.
     pub fn sample_count(&self) -> u64 {
         self.samples.groups().total()
+    }
+
+    /// Returns the number of samples that are shown: those of the split without the excluded ones, or all.
+    pub fn shown_count(&self) -> u64 {
+        let (state, groups) = (self.state(), self.samples.groups());
+        let shown = (0..).zip(&groups.groups).map(|(number, group)| match &self.selection {
+            Selection::All => group.samples,
+            selection if !selection.has_shard(&state.marks, number) => 0,
+            _ => group.samples.saturating_sub(state.marks.samples_named_in(number)),
+        });
+        shown.sum()
     }
 
     /// Returns the number of repeated keys. For each of them, only the first sample is shown.
@@ -464,9 +476,14 @@ fn refuse_unsupported(path: &Path, kind: DatasetKind, view: &MountView) -> Outco
     if kind.has_loose_files() && view.layout == Layout::Folders {
         return refuse("--layout", "loose files have the layouts tree and flat");
     }
+    let flag = if view.split.is_some() { "--split" } else { "--layout" };
     match kind.info().why_no_splits {
-        Some(why) if view.split.is_some() => return refuse("--split", why),
-        Some(why) if view.layout == Layout::All => return refuse("--layout", why),
+        Some(why) if view.split.is_some() || view.layout == Layout::All => {
+            let failure = Failure::usage(ACTIVITY, why).on(Subject::field(flag));
+            let hint =
+                kind.is_raw_web_dataset().then(|| hint_for(path, "gristmill prepare PATH divides it into splits"));
+            return Err(Failure { hint: hint.or(failure.hint.clone()), ..failure });
+        }
         _ => {}
     }
     match () {

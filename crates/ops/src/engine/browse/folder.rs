@@ -7,12 +7,13 @@ use super::{
     Background, BrowsePart, BrowseSample, Catalog, Groups, OpenedCatalog, SampleAt, StopOnDrop, VisitFields,
     VisitedSample, Visitor,
 };
+use gristmill_core::text::{agree, count, display_safe_bytes};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::formats::energon::layout::NV_META;
 use gristmill_storage::files::{self, FileKind};
 use gristmill_storage::location::is_remote;
 use gristmill_storage::read::stamp_at;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,6 +82,18 @@ impl AncestorFolder {
     }
 }
 
+/// Returns the folders above a local root, because a link to one of them is not followed, either.
+fn folders_above(root: &Path) -> Option<Arc<AncestorFolder>> {
+    if is_remote(root) {
+        return None;
+    }
+    let root = files::canonicalize(root).ok()?;
+    root.ancestors()
+        .skip(1)
+        .filter_map(|folder| files::metadata(folder).ok())
+        .fold(None, |next, facts| Some(Arc::new(AncestorFolder { identity: (facts.device, facts.stamp.inode), next })))
+}
+
 impl Drop for AncestorFolder {
     /// Drops the chain iteratively, so that a long chain does not overflow the stack.
     fn drop(&mut self) {
@@ -99,7 +112,32 @@ struct Listing {
     text: Vec<u8>,
     files: Vec<(usize, u32)>,
     folders: Vec<OsString>,
-    unlisted: u64,
+    /// Devices, broken links and the like.
+    no_files: LeftOut,
+    /// Names that are not UTF-8.
+    not_utf8: LeftOut,
+}
+
+/// Entries that are not listed for the same reason.
+#[derive(Default)]
+struct LeftOut {
+    number: u64,
+    first: String,
+}
+
+impl LeftOut {
+    fn add(&mut self, name: &OsStr) {
+        if self.number == 0 {
+            self.first = display_safe_bytes(name.as_bytes());
+        }
+        self.number += 1;
+    }
+
+    /// Returns the number with the first name; `None` if there is none.
+    fn words(&self, noun: &str, (one, several): (&str, &str)) -> Option<String> {
+        let why = agree(self.number, one, several);
+        (self.number > 0).then(|| format!("{} {why}, such as '{}'", count(self.number, noun), self.first))
+    }
 }
 
 impl FolderIndex {
@@ -108,7 +146,8 @@ impl FolderIndex {
     }
 
     fn walk(&self, cancel: &Cancel) {
-        let mut ahead = vec![PendingFolder { relative: PathBuf::new(), ancestors: None, depth: 0 }];
+        let ancestors = folders_above(&self.root);
+        let mut ahead = vec![PendingFolder { relative: PathBuf::new(), ancestors, depth: 0 }];
         while let Some(folder) = ahead.pop() {
             if cancel.is_cancelled() {
                 return;
@@ -132,11 +171,8 @@ impl FolderIndex {
                     continue;
                 }
             };
-            if !listing.files.is_empty() || listing.unlisted > 0 {
-                let entries = gristmill_core::text::count(listing.unlisted, "entry");
-                let are = gristmill_core::text::agree(listing.unlisted, "is", "are");
-                let note = (listing.unlisted > 0)
-                    .then(|| Arc::from(format!("{LEFT_OUT}{entries} that {are} no file or whose name is not UTF-8")));
+            let note = listing.note();
+            if !listing.files.is_empty() || note.is_some() {
                 self.add(name, PackedNames::new(listing.names()), note);
             }
             if folder.depth < MAX_DEPTH {
@@ -171,6 +207,14 @@ impl FolderIndex {
 }
 
 impl Listing {
+    /// Returns the note on entries that are not listed.
+    fn note(&self) -> Option<Arc<str>> {
+        let no_files = self.no_files.words("entry", ("that is no file", "that are no files"));
+        let not_utf8 = self.not_utf8.words("name", ("that is not UTF-8", "that are not UTF-8"));
+        let notes: Vec<String> = no_files.into_iter().chain(not_utf8).collect();
+        (!notes.is_empty()).then(|| Arc::from(format!("{LEFT_OUT}{}", notes.join("; "))))
+    }
+
     fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.files.iter().map(|&(from, len)| self.text.get(from..from + len as usize).unwrap_or_default())
     }
@@ -196,7 +240,8 @@ fn list(path: &Path, cancel: &Cancel) -> Outcome<Listing> {
                 listing.files.push((listing.text.len(), len));
                 listing.text.extend_from_slice(name.as_bytes());
             }
-            _ => listing.unlisted += 1,
+            _ if is_text => listing.no_files.add(&name),
+            _ => listing.not_utf8.add(&name),
         }
     }
     listing.folders.sort_unstable();
