@@ -29,7 +29,11 @@ pub fn report(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
     let typed = typed_command(&program, args);
     let commands = matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand)
         .then(|| commands_hint(typed.command, typed.unknown.as_deref()));
-    let mut failure = usage_failure(&error.render().to_string(), commands);
+    let help = match typed.names.as_slice() {
+        [] => "`gristmill --help` lists commands and flags".to_owned(),
+        names => format!("`gristmill {} --help` lists the flags and their values", names.join(" ")),
+    };
+    let mut failure = usage_failure(&error.render().to_string(), commands, help);
     if let (Some(path), true) = (path_for_a_command(error), typed.names.is_empty()) {
         failure.hint =
             Some(format!("gristmill browse {path} opens it; gristmill without arguments lists the files here"));
@@ -97,7 +101,7 @@ fn typed_command<'a>(program: &'a clap::Command, args: &[OsString]) -> TypedComm
 }
 
 /// Converts the message of the parser into a failure: its first line becomes the reason, and its tip, choices or usage the hint.
-fn usage_failure(text: &str, commands: Option<String>) -> Failure {
+fn usage_failure(text: &str, commands: Option<String>, help: String) -> Failure {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or("the arguments are not valid");
     let mut why = first.strip_prefix("error: ").unwrap_or(first).to_owned();
@@ -125,8 +129,7 @@ fn usage_failure(text: &str, commands: Option<String>) -> Failure {
         None => tip,
     });
     let hint = commands.or(tip).or(choices).or(usage);
-    Failure::usage("reading the command line", why)
-        .with_hint(hint.unwrap_or_else(|| "`gristmill --help` lists commands and flags".into()))
+    Failure::usage("reading the command line", why).with_hint(hint.unwrap_or(help))
 }
 
 /// Returns the hint for a command that does not exist below `parent`: the most similar name, or the list of all names.
@@ -153,7 +156,7 @@ mod tests {
     fn a_parser_message_becomes_reason_and_hint() {
         let text =
             "error: unexpected argument '--foo' found\n\n  tip: a similar argument exists: '--force'\n\nUsage: x\n";
-        let failure = usage_failure(text, None);
+        let failure = usage_failure(text, None, String::new());
         assert_eq!(failure.why, "unexpected argument '--foo' found");
         assert_eq!(failure.hint.as_deref(), Some("a similar argument exists: '--force'"));
     }
@@ -168,7 +171,7 @@ mod tests {
     #[test]
     fn missing_arguments_are_named_in_the_reason() {
         let text = "error: the following required arguments were not provided:\n  <PATH>\n\nUsage: x\n";
-        assert!(usage_failure(text, None).why.ends_with("not provided: <PATH>"));
+        assert!(usage_failure(text, None, String::new()).why.ends_with("not provided: <PATH>"));
     }
 
     #[test]

@@ -181,6 +181,7 @@ fn io_reason(error: &std::io::Error) -> String {
     use std::io::ErrorKind as K;
     match error.kind() {
         K::NotFound => MISSING.into(),
+        K::NotADirectory => "a part of the path is a file, not a folder".into(),
         K::PermissionDenied => "permission denied".into(),
         K::StorageFull => "no space left on the device".into(),
         K::QuotaExceeded => "the disk quota is used up".into(),

@@ -2,8 +2,12 @@
 
 use super::text::display_safe;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
+
+/// Maximum number of characters of a key in a message.
+const MAX_KEY_CHARACTERS: usize = 100;
 
 /// Severity of a [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -309,6 +313,16 @@ impl Subject {
     }
 }
 
+/// Returns the beginning and the end of a key that would fill several lines.
+fn shortened(key: &str) -> Cow<'_, str> {
+    let offsets = || key.char_indices().map(|(at, _)| at);
+    let (start, end) = (offsets().nth(MAX_KEY_CHARACTERS / 2), offsets().nth_back(MAX_KEY_CHARACTERS / 2));
+    match (start, end) {
+        (Some(start), Some(end)) if start < end => format!("{}…{}", &key[..start], &key[end..]).into(),
+        _ => key.into(),
+    }
+}
+
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
@@ -335,7 +349,7 @@ impl fmt::Display for Subject {
         }
         if let Some(key) = &self.key {
             sep(f)?;
-            write!(f, "'{}'", display_safe(key))?;
+            write!(f, "'{}'", display_safe(&shortened(key)))?;
         }
         if let Some(line) = self.line {
             sep(f)?;
@@ -462,6 +476,15 @@ mod tests {
         let failure = Failure::data("reading", "it is damaged").on(Subject::path("a"));
         let problem = Problem::of_failure(ProblemKind::BadFile, failure).on(Subject::shard("b"));
         assert_eq!((problem.to_string(), problem.hint), ("b: it is damaged".to_owned(), None));
+    }
+
+    #[test]
+    fn long_keys_are_shown_with_beginning_and_end() {
+        let shown = |key: &str| Subject::default().key(key).to_string();
+        let whole = "ä".repeat(101);
+        assert_eq!(shown(&whole), format!("'{whole}'"));
+        let (start, end) = ("a".repeat(50), "b".repeat(51));
+        assert_eq!(shown(&format!("{start}xx{end}")), format!("'{start}…{end}'"));
     }
 
     #[test]

@@ -236,3 +236,32 @@ fn stopped_run_of_another_command_is_kept_without_restart() {
     }
     sandbox.say("shard in --output out --restart").ends(0);
 }
+
+#[test]
+fn hints_for_repeated_keys_fit_the_input() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("in/u.tar", ["a", "b", "a"]);
+    sandbox.write("rows.jsonl", "{\"k\": \"a\"}\n{\"k\": \"a\"}\n");
+    let ran = sandbox.say("shard in --output out").ends(1);
+    ran.complains("at two places of this shard").complains("hint: --duplicates merge brings");
+    sandbox.say("shard rows.jsonl --key k --output out").ends(1).complains("hint: --key number numbers the rows");
+}
+
+#[test]
+fn hints_name_the_help_of_the_command_and_fit_existing_files() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.txt", "a");
+    sandbox.say("shard in --output out --limit 0").ends(2).complains("`gristmill shard --help`");
+    sandbox.write("mix.yaml", "mine");
+    let ran = sandbox.say("shard in --output out --metadataset mix.yaml").ends(1);
+    ran.complains("the output exists already").complains("name another file");
+}
+
+#[test]
+fn scattered_key_of_two_shards_is_not_said_to_be_merged() {
+    let sandbox = Sandbox::new();
+    super::raw_tar(&sandbox, "in/0.tar", &[b"a.txt", b"b.txt", b"a.json"]);
+    super::raw_tar(&sandbox, "in/1.tar", &[b"a.txt"]);
+    sandbox.say("prepare in --yes --skip-dataset-yaml").ends(1).complains("--output NEW --duplicates prefix");
+    sandbox.say("shard in --output new --duplicates prefix").ends(0);
+}

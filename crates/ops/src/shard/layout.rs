@@ -195,8 +195,11 @@ impl OutputLayout {
         let Some(recorded) = recorded else {
             for place in self.places() {
                 if is_not_empty(place)? {
-                    let why = "the output exists already, which gristmill shard did not write".to_owned();
-                    let hint = "name another output; --append adds shards to a prepared set";
+                    let why = "the output exists already, and no record says that gristmill shard wrote it".to_owned();
+                    let hint = match files::is_dir(place) {
+                        true => "name another output; --append adds shards to a prepared set",
+                        false => "name another file, or remove this one",
+                    };
                     return Err(record::refuse::<ShardPlan>(place, why, hint));
                 }
             }

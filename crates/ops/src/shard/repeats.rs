@@ -81,6 +81,8 @@ struct Repeats<'a> {
     later: u64,
     /// Whether a key occurs in two inputs.
     is_in_two_inputs: bool,
+    /// Whether all repeated keys are those of rows.
+    are_rows: bool,
     /// A key that occurs twice in one shard, if any.
     in_one_shard: Option<String>,
     /// The first key that is repeated.
@@ -94,6 +96,7 @@ impl<'a> Repeats<'a> {
             keys: 0,
             later: 0,
             is_in_two_inputs: false,
+            are_rows: true,
             in_one_shard: None,
             example: None,
         }
@@ -128,6 +131,7 @@ impl<'a> Repeats<'a> {
             let (one, other) = (listing.range_of(last), listing.range_of(number));
             let (one, other) = (one.map(|at| (at.input, &at.shard)), other.map(|at| (at.input, &at.shard)));
             self.is_in_two_inputs |= one.map(|at| at.0) != other.map(|at| at.0);
+            self.are_rows &= listing.row_of(last).is_some() && listing.row_of(number).is_some();
             if one == other {
                 self.in_one_shard.get_or_insert_with(text);
             } else if is_by_shard {
@@ -137,7 +141,11 @@ impl<'a> Repeats<'a> {
             if is_listed && self.later <= MAX_LISTED {
                 let row = listing.row_of(number).filter(|row| row.item != LINE);
                 let which = row.map(|row| format!(" of {} {}", row.item, grouped(row.number))).unwrap_or_default();
-                let why = format!("the key{which} is also in {}", listing.place_of(first, &plan.inputs));
+                let is_row = listing.row_of(number).is_some();
+                let why = match listing.range_of(first).map(|at| (at.input, &at.shard)) == other && !is_row {
+                    true => "the key is at two places of this shard".to_owned(),
+                    false => format!("the key{which} is also in {}", listing.place_of(first, &plan.inputs)),
+                };
                 let subject = listing.subject_of(number, &plan.inputs).key(text());
                 problems.report(Problem::problem(ProblemKind::DuplicateKey, subject, why))?;
             }
@@ -149,9 +157,9 @@ impl<'a> Repeats<'a> {
         let example = self.example.clone().unwrap_or_default();
         let why = format!("{} more than once; nothing is written", count_verb(self.keys, "key", "occurs", "occur"));
         let hint = match (self.in_one_shard.is_some(), plan.inputs.len()) {
+            _ if self.are_rows => "--key number numbers the rows; --duplicates keep-first leaves later rows out",
             (true, 1) => {
-                "--duplicates merge brings parts of one key together, prefix those within each shard; keep-first leaves later samples out; \
-                 --key number numbers all samples"
+                "--duplicates merge brings the parts of each key together; keep-first leaves later samples out"
             }
             (false, 1) => "--duplicates prefix puts the name of the shard before each key; keep-first leaves later samples out",
             _ => {

@@ -50,11 +50,20 @@ pub fn unusable_samples(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Prob
     apple_double(plan, facts).or_else(|| {
         let (keys, (one, other, key)) = count_repeated(plan, facts, &facts.scattered)?;
         let problem = scattered_problem(&facts.root, keys, key, (one, other));
-        Some(match copies(plan, facts) {
-            Some(_) => problem.with_hint(prefix_and_merge_hint(&facts.root)),
-            None => problem,
+        let is_merged_by_shard = copies(plan, facts).is_some() || facts.scattered.iter().any(is_in_other_shards_too);
+        Some(match is_merged_by_shard {
+            true => problem.with_hint(prefix_and_merge_hint(&facts.root)),
+            false => problem,
         })
     })
+}
+
+/// Whether a key is in several pieces of one shard, and in another shard: these are different samples, which are not merged.
+fn is_in_other_shards_too(group: &DuplicateKeys) -> bool {
+    let mut shards = group.shards.clone();
+    shards.sort_unstable();
+    shards.dedup();
+    (2..group.shards.len()).contains(&shards.len())
 }
 
 /// Returns the problem of AppleDouble entries that separate the parts of samples.
