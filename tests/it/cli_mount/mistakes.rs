@@ -37,7 +37,7 @@ fn data_that_cannot_be_mounted_is_refused() {
     sandbox.say("mount lines.jsonl mnt --split a").ends(2).complains("--split");
     for flags in ["--layout all", "--split train"] {
         let ran = sandbox.say(&format!("mount raw mnt {flags}")).ends(2);
-        ran.complains("not prepared").complains("hint: gristmill prepare raw");
+        ran.complains("not prepared").complains("hint: gristmill prepare ");
     }
     sandbox.write("media/a.txt", "");
     sandbox.say("mount media mnt --layout folders").ends(2).complains("loose files");

@@ -241,6 +241,6 @@ fn overlong_name_costs_no_other_sample() {
     sandbox.write("in/0.tar", tar.into_inner().unwrap());
     sandbox.say("shard in --output out").ends(1).complains("1 name has more than 4,096 bytes");
     assert_eq!(entries(&sandbox, "out/shard_000000.tar"), ["a.txt", "b.txt"]);
-    sandbox.say("prepare in --yes --skip-dataset-yaml").ends(1);
+    sandbox.say("prepare in --yes --split-ratio 1,0,0 --skip-dataset-yaml").ends(1);
     assert!(!sandbox.text("in/.nv-meta/split.yaml").contains("0.tar/"), "no sample is excluded");
 }

@@ -253,7 +253,7 @@ fn hints_name_the_help_of_the_command_and_fit_existing_files() {
     sandbox.write("in/a.txt", "a");
     sandbox.say("shard in --output out --limit 0").ends(2).complains("`gristmill shard --help`");
     sandbox.write("mix.yaml", "mine");
-    let ran = sandbox.say("shard in --output out --metadataset mix.yaml").ends(1);
+    let ran = sandbox.say("shard in --output out --media-to media --metadataset mix.yaml").ends(1);
     ran.complains("the output exists already").complains("name another file");
 }
 
@@ -262,6 +262,9 @@ fn scattered_key_of_two_shards_is_not_said_to_be_merged() {
     let sandbox = Sandbox::new();
     super::raw_tar(&sandbox, "in/0.tar", &[b"a.txt", b"b.txt", b"a.json"]);
     super::raw_tar(&sandbox, "in/1.tar", &[b"a.txt"]);
-    sandbox.say("prepare in --yes --skip-dataset-yaml").ends(1).complains("--output NEW --duplicates prefix");
+    sandbox
+        .say("prepare in --yes --split-ratio 1,0,0 --skip-dataset-yaml")
+        .ends(1)
+        .complains("--output NEW --duplicates prefix");
     sandbox.say("shard in --output new --duplicates prefix").ends(0);
 }
