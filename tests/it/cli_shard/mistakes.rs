@@ -258,7 +258,7 @@ fn hints_name_the_help_of_the_command_and_fit_existing_files() {
 }
 
 #[test]
-fn scattered_key_of_two_shards_is_not_said_to_be_merged() {
+fn scattered_key_of_two_shards_is_not_merged() {
     let sandbox = Sandbox::new();
     super::raw_tar(&sandbox, "in/0.tar", &[b"a.txt", b"b.txt", b"a.json"]);
     super::raw_tar(&sandbox, "in/1.tar", &[b"a.txt"]);
