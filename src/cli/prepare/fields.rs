@@ -2,9 +2,7 @@
 
 use super::super::context::Context;
 use super::super::operation::refused_plan;
-use gristmill_core::{
-    Failure, Outcome, PreparePlan, Problem, Rerun, SampleMapping, SampleSketch, Scope, Severity, ShardFacts,
-};
+use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, SampleMapping, SampleSketch, Scope, Severity, ShardFacts};
 use gristmill_data::source::{discover::discover, peek_samples};
 use gristmill_ops::engine::plan::fields::{load, try_on};
 use gristmill_ops::engine::plan::splits;
@@ -15,29 +13,22 @@ const SAMPLES: usize = 8;
 /// Maximum number of shards from which the samples are taken.
 const SHARDS: usize = 8;
 
-/// Refuses a field that fails on all evaluated samples, and prints a warning about a field that fails on some of them. For drop-in commands
-/// it is only a warning, because the original program does not check.
+/// Refuses a field that fails on all evaluated samples. The run reports what fails on some, on more samples, and decides for drop-in
+/// commands.
 pub fn try_fields(plan: &PreparePlan, context: &Context) -> Result<(), Vec<Failure>> {
     let SampleMapping::FieldMap { fields, .. } = &plan.loading else { return Ok(()) };
-    if plan.rerun == Rerun::Update || plan.scope == Scope::TarIndexOnly || fields.is_empty() {
+    let is_left_to_run = context.globals.drop_in || plan.rerun == Rerun::Update || plan.scope == Scope::TarIndexOnly;
+    if is_left_to_run || fields.is_empty() {
         return Ok(());
     }
     let sketches = first_samples(plan).map_err(|failure| vec![failure])?;
     let samples: Vec<_> = sketches.iter().map(|sketch| load(Path::new(&plan.path), sketch)).collect();
-    let mut refused = Vec::new();
-    for problem in try_on(plan, &samples) {
-        match problem.severity {
-            Severity::Refusal if context.globals.drop_in => {
-                context.printer.problem(&Problem { severity: Severity::Problem, ..problem });
-            }
-            Severity::Refusal => refused.push(refused_plan(problem)),
-            Severity::Problem | Severity::Note => context.printer.problem(&problem),
-        }
-    }
-    if refused.is_empty() {
-        Ok(())
-    } else {
-        Err(refused)
+    let problems = try_on(plan, &samples).into_iter();
+    let refused: Vec<Failure> =
+        problems.filter(|problem| problem.severity == Severity::Refusal).map(refused_plan).collect();
+    match refused.is_empty() {
+        true => Ok(()),
+        false => Err(refused),
     }
 }
 

@@ -258,7 +258,7 @@ mod tests {
             };
             let check = |table: &ArrowTable, units: &[TableUnit]| {
                 let checks = units.iter().map(|unit| table.check(unit, true, &Cancel::default()).unwrap());
-                checks.for_each(|found| assert!(found.rows > 0 && found.problems.is_empty(), "{name} {found:?}"));
+                checks.for_each(|found| assert!(found.problems.is_empty(), "{name} {found:?}"));
             };
             let table = open();
             let mut units = table.check_units();

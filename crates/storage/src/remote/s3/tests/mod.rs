@@ -217,6 +217,13 @@ fn damaged_answers_are_completed() {
 }
 
 #[test]
+fn ranges_of_an_object_are_not_compared_with_its_checksum() {
+    let server = Server::start(&[("k", b"0123456789")]);
+    server.fault("/b/k", Fault::Flip(3));
+    assert_eq!(read(&store(&server), "k").unwrap(), b"0122456789");
+}
+
+#[test]
 fn s3_read_that_progresses_is_never_abandoned() {
     let bytes = content(60_000);
     let server = Server::start(&[("k", &bytes)]);
