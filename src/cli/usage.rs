@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn hint_for_an_invalid_value_lists_all_values() {
         let text = "error: invalid value 'tcsh' for '<SHELL>'\n  [possible values: bash, zsh]\n\n  tip: a similar value exists: 'zsh'\n";
-        let hint = usage_failure(text, None).hint.unwrap_or_default();
+        let hint = usage_failure(text, None, String::new()).hint.unwrap_or_default();
         assert_eq!(hint, "a similar value exists: 'zsh'; possible values: bash, zsh");
     }
 

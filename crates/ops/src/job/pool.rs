@@ -177,7 +177,7 @@ mod tests {
         let units: Vec<u64> = (0..20).collect();
         let resumed = AtomicU64::new(0);
         let resume = |unit: &u64| {
-            let is_done = unit % 3 > 0;
+            let is_done = !unit.is_multiple_of(3);
             resumed.fetch_add(u64::from(is_done), Ordering::Relaxed);
             Ok(is_done.then_some(unit * 2))
         };

@@ -240,8 +240,8 @@ fn list(path: &Path, cancel: &Cancel) -> Outcome<Listing> {
                 listing.files.push((listing.text.len(), len));
                 listing.text.extend_from_slice(name.as_bytes());
             }
-            _ if is_text => listing.no_files.add(&name),
-            _ => listing.not_utf8.add(&name),
+            _ if is_text => listing.no_files.add(name),
+            _ => listing.not_utf8.add(name),
         }
     }
     listing.folders.sort_unstable();

@@ -53,7 +53,7 @@ pub(super) fn publish(
         let state = context.shared.lock();
         outputs.selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
     };
-    let mode = mode_beside(&shards);
+    let mode = mode_of_first(&shards);
     // Counts four more files: the database, its uuid, the report and the plan.
     let expected = (outputs.renamed.len() + shards.len() + outputs.texts.len() + 4) as u64;
     let publication = Publication::begin(&*context.shared.fs, root, own)?.checking(lock, "preparing");
@@ -117,7 +117,7 @@ fn is_same(listing: &Listing, target: &Path, spool: &Path) -> bool {
 }
 
 /// Returns the permissions of the files that describe the shards: those of the first one.
-fn mode_beside(shards: &[Shard]) -> u32 {
+fn mode_of_first(shards: &[Shard]) -> u32 {
     shards.first().map_or(0o644, |shard| file_mode(shard.mode))
 }
 
@@ -218,7 +218,7 @@ fn stage_own(
     let json =
         serde_json::to_vec_pretty(&saved).map_err(|e| Failure::environment("writing the report", e.to_string()))?;
     // The report names keys of samples, which only readers of the shards may know.
-    let mode = mode_beside(shards);
+    let mode = mode_of_first(shards);
     publication.stage_bytes(&own.report(), &json, mode)?;
     let (unlisted, path) = (context.shared.problems.unlisted().lines(), own.unlisted_problems());
     match unlisted.is_empty() {
