@@ -93,7 +93,7 @@ pub fn run(context: &Context) -> CommandResult {
     let terminal = terminal();
     let mut lines = vec![
         ("program", program()),
-        ("megatron-energon", gristmill_data::formats::energon::ENERGON_VERSION.to_owned()),
+        ("energon", gristmill_data::formats::energon::ENERGON_VERSION.to_owned()),
         ("sqlite", rusqlite::version().to_owned()),
         ("system", system()),
         ("threads", context.run_options().threads.to_string()),

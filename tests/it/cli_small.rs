@@ -135,7 +135,7 @@ fn bug_report_has_versions_and_no_private_names() {
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("sqlite: 3.") && text.contains("data set generation: 7.4.1"), "{text}");
+    assert!(text.contains("sqlite: 3.") && text.contains("energon: 7.4.1"), "{text}");
     assert!(text.contains("TMUX: set") && !text.contains("secret"), "{text}");
     assert!(!text.contains(sandbox.path("").to_str().unwrap()));
     sandbox.say("bug-report --json").ends(0).json("ok");

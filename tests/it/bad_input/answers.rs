@@ -145,7 +145,7 @@ fn invalid_field_maps_are_refused() {
     }
     assert_usage(&sandbox, &typed("caption=txt"), &["caption"]);
     assert_usage(&sandbox, &typed("text=txtt"), &["txtt", "txt"]);
-    assert_usage(&sandbox, &typed("text=jpg"), &["jpg", "json, txt"]);
+    assert_usage(&sandbox, &typed("text=jpg"), &["jpg", "'json', 'txt'"]);
     assert_usage(&sandbox, &typed("{\"txt\": \"text\"}"), &["txt"]);
     let deep = format!("{}1", "{\"a\":".repeat(20_000));
     assert_usage(&sandbox, &["--sample-type", "TextSample", "--field-map", &deep], &[]);

@@ -96,7 +96,7 @@ fn special_files_named_jsonl_are_refused_with_their_kind() {
         }
     }
     assert_eq!(sandbox.run(["mix", "check", "fifo.yaml", "--json"]).code, 2);
-    assert_eq!(sandbox.run(["lint", "folder.jsonl", "--json"]).code, 1);
+    assert_eq!(sandbox.run(["lint", "folder.jsonl", "--json"]).code, 2);
 }
 
 #[test]

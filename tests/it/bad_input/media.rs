@@ -333,7 +333,7 @@ fn every_media_refusal_has_reason_and_hint() {
     }
     for command in ["info", "lint", "verify"] {
         let ran = sandbox.run([command, "m", "--json"]);
-        assert_eq!(ran.code, 1, "{ran}");
+        assert_eq!(ran.code, 2, "{ran}");
         assert!(ran.error().1.contains("prepare-media"), "loose media have their own command: {ran}");
     }
 }

@@ -8,7 +8,7 @@ mod jpeg2000;
 use gristmill_core::{Cancel, ImageFacts, MediaFacts};
 use gristmill_media::{image as headers, Reader};
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits, RgbaImage};
-use std::io::Cursor;
+use std::io::{self, Cursor};
 
 /// Maximum number of pixels of a picture that is decoded.
 pub const MAX_PIXELS: u64 = 100_000_000;
@@ -143,11 +143,18 @@ fn reason(error: image::ImageError) -> PictureError {
     match error {
         image::ImageError::Unsupported(_) => PictureError::UnknownFormat,
         // The messages of decoders name their own parts, and not what is wrong with the file.
-        other => PictureError::Damaged(match other.to_string().contains("Not enough bytes") {
+        other => PictureError::Damaged(match is_cut(&other) {
             true => "it ends too early".into(),
             false => "its data cannot be decoded".into(),
         }),
     }
+}
+
+/// Whether a picture cannot be decoded because bytes are missing at its end.
+fn is_cut(error: &image::ImageError) -> bool {
+    let of_io = matches!(error, image::ImageError::IoError(error) if error.kind() == io::ErrorKind::UnexpectedEof);
+    let text = error.to_string();
+    of_io || text.contains("Not enough bytes") || text.contains("unexpected end of file")
 }
 
 fn format_name(format: image::ImageFormat) -> &'static str {

@@ -304,7 +304,7 @@ impl Builder {
     }
 }
 
-/// Moves the rest of a character that is drawn as one, such as a mark, to the text that it begins in: alone, it would be drawn on a stand-in.
+/// Moves the rest of a character that is drawn as one, such as a mark, to the text that it begins in: alone, it would be drawn on a substitute.
 fn join_graphemes(texts: &mut [String], breaks: &[(usize, String)]) {
     let mut last: Option<usize> = None;
     for at in 0..texts.len() {

@@ -200,7 +200,7 @@ fn read_config(plan: &mut MixtureIndexPlan, path: &Path, stage: Option<&str>) ->
     Ok(())
 }
 
-/// The advice of `mix index`: the data sets and the length of a sample are asked for unless other answers have them.
+/// The advice of `mix index`: the data sets and the length of a sample are questions unless other answers have them.
 struct MixtureAdvice;
 
 impl Advice for MixtureAdvice {

@@ -96,7 +96,7 @@ fn modalities_commands_are_the_same_in_a_store() {
         run(root, "modalities shuffle", "@/data/p0.jsonl", "seed=7 output=@/shuffled.jsonl");
         run(root, "modalities chunk", "@/data/p0.pbin @/data/p1.pbin", "part=0/2 output=@/chunk.pbin");
         run(root, "modalities filter", "@/data/p0.pbin", "documents=0-1 output=@/filtered.pbin");
-        run(root, "modalities filter", "@/data/p0.pbin", "documents=0 overwrite output=@/filtered.pbin");
+        run(root, "modalities filter", "@/data/p0.pbin", "documents=0 force-overwrite output=@/filtered.pbin");
     });
     assert!(made["new/merged.pbin"] == std::fs::read(golden("modalities/merge/expected/merged.pbin")).unwrap());
     assert_eq!(made["new/merged.pbin"].len(), made["folder.pbin"].len());

@@ -155,7 +155,8 @@ fn the_palette_finds_every_action_by_name() {
             test.app.handle(Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
         }
         let screen = test.screen(120, 40);
-        let first = screen.lines().find(|l| l.contains("│ ▸ ")).unwrap_or_default().to_owned();
+        let in_palette = screen.lines().skip_while(|l| !l.contains("│ : "));
+        let first = in_palette.skip(1).find(|l| l.contains("│ ▸ ")).unwrap_or_default().to_owned();
         assert!(first.contains(&action.id().replace('-', " ")), "{action:?}\n{screen}");
         assert!(!first.is_empty(), "{action:?}\n{screen}");
         test.app.handle(Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));

@@ -186,10 +186,12 @@ fn source_step_shows_files_per_format() {
 
 #[test]
 fn failure_of_earlier_inputs_does_not_block_other_inputs() {
-    let mut test = with_documents(given(), LINES);
+    let mut test = open(PackPlan::new(Vec::new(), "", ""));
+    test.form.type_into("path", "/data/te");
+    test.guide.request_data(&mut test.form);
     test.guide.known.files = Some(Arc::new(Err(Failure::usage("looking for text", "no such file or folder"))));
     assert!(test.blocker("source").is_some());
-    test.form.type_into("path", "/data/other.jsonl");
+    test.form.type_into("path", "/data/text");
     test.guide.request_data(&mut test.form);
     assert!(test.guide.known.files.is_none(), "it is unknown until the inputs are listed");
     assert_eq!(test.blocker("source"), None);

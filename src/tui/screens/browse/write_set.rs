@@ -10,11 +10,12 @@ use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
 use gristmill_core::shard_plan::InputKind;
-use gristmill_core::{Cancel, DatasetKind, Outcome, SampleMapping, ShardPlan};
+use gristmill_core::{Cancel, Outcome, SampleMapping, ShardPlan};
 use gristmill_data::formats::energon::dataset_yaml::DatasetYaml;
 use gristmill_data::formats::energon::layout::DATASET_YAML;
 use gristmill_ops::engine::browse::{write_key_list, Catalog, Groups, Matches, SampleAt, SampleFilter, SplitChoice};
 use gristmill_ops::operations::{erase, WriteShards};
+use gristmill_storage::files;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -153,7 +154,7 @@ impl BrowseScreen {
             if self.active_filter.is_some() || self.state.marked_rows().is_some() {
                 return info_toast("W writes all rows of a file: clear the filter and the marks first");
             }
-            if matches!(kind, DatasetKind::TableFolder(_)) {
+            if files::is_dir(&self.path) {
                 plan.read_as = InputKind::Rows;
             }
             return self.open_shards(plan);

@@ -145,6 +145,6 @@ mod tests {
         };
         assert!(line(Phase::Scan).contains("1,234/20,000 shards"), "{}", line(Phase::Scan));
         assert!(line(Phase::Tables).contains("1,234/20,000 samples"));
-        assert!(line(Phase::Publish).contains("1,234/20,000 files"));
+        assert!(line(Phase::Publish).contains("1,234/20,000 output files"));
     }
 }

@@ -11,7 +11,6 @@ use gristmill_core::text::shell_quote;
 use gristmill_ops::job::unfinished::{self, State, UnfinishedRun};
 use gristmill_ops::operations::{interrupted_run, InterruptedRun};
 use gristmill_storage::files;
-use gristmill_storage::identity::ProcessIdentity;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -120,12 +119,7 @@ fn find_runs(env: &UiEnv) -> Vec<OtherRun> {
     let lately = recent::load(&env.state_dir);
     // If the search fails, no runs are listed; `gristmill jobs` reports the reason.
     let found = unfinished::known(&here, &lately).unwrap_or_default();
-    found.into_iter().filter(|run| !is_own(run)).map(|run| other_run(run, env)).collect()
-}
-
-/// Whether this process works on a run, which is then a job of the panel.
-fn is_own(run: &UnfinishedRun) -> bool {
-    matches!(&run.state, State::Running(by) if by.process == ProcessIdentity::current())
+    found.into_iter().map(|run| other_run(run, env)).collect()
 }
 
 fn other_run(run: UnfinishedRun, env: &UiEnv) -> OtherRun {
@@ -172,27 +166,4 @@ fn resume_hint(own: &RunFolder, env: &UiEnv) -> String {
         return format!("{key} resumes it.");
     }
     format!("{key} resumes it; on the command line: gristmill run {}", shell_quote(&plan.to_string_lossy()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use gristmill_core::RunOptions;
-    use gristmill_storage::fs::RealFs;
-    use gristmill_storage::lock::DatasetLock;
-
-    #[test]
-    fn run_of_this_process_is_no_run_of_another_process() {
-        let folder = tempfile::tempdir().unwrap();
-        let set = folder.path().join("set");
-        std::fs::create_dir(&set).unwrap();
-        let env = UiEnv::new(RunOptions::default(), folder.path().join("state"));
-        recent::add(&env.state_dir, &set);
-        let own = RunFolder::for_webdataset(&set);
-        let lock = DatasetLock::acquire(&RealFs, &own, false).unwrap();
-        let known = unfinished::known(&[], &recent::load(&env.state_dir)).unwrap();
-        assert!(known.iter().any(is_own), "{known:?}");
-        assert!(find_runs(&env).iter().all(|run| run.path != set));
-        drop(lock);
-    }
 }

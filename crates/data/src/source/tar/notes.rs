@@ -90,11 +90,9 @@ fn message(kind: ProblemKind, fold: &FoldedFindings) -> String {
             format!("{} more than once in a sample; the loader keeps the last{first}", count(number, "part"))
         }
         ProblemKind::BadName => {
-            format!(
-                "{} more than 4,096 bytes, so it is no part: {}",
-                count_verb(number, "name", "has", "have"),
-                fold.why
-            )
+            let names = count_verb(number, "name", "has", "have");
+            let parts = if number == 1 { "it is no part" } else { "they are no parts" };
+            format!("{names} more than 4,096 bytes, so {parts}: {}", fold.why)
         }
         ProblemKind::EntryNameNotUtf8 => {
             format!("{} not UTF-8: {}{first}", count(number, "name"), fold.why)

@@ -141,7 +141,7 @@ fn filter_that_leaves_nothing_disables_actions_on_samples() {
     let mut test = BrowserTest::new(Fake::default());
     test.settle();
     assert_eq!(test.screen.disabled_reason(Action::Random), None);
-    test.act(Action::FilterSamples).acts(&[Action::Down, Action::Down]).type_text("mp4").act(Action::Run);
+    test.act(Action::FilterSamples).acts(&[Action::Down, Action::Down]).type_text("jpg").act(Action::Run);
     test.wait("the filter is over", |test, _| !test.screen.is_filtering());
     assert_eq!(test.screen.state.list.len, 0);
     for action in [Action::GoToNumber, Action::Random, Action::ExcludeSample, Action::MoveTo, Action::Read] {

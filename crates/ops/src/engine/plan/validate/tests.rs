@@ -79,7 +79,7 @@ fn a_part_that_no_sample_has_is_refused_once_the_scan_is_complete() {
     let mut facts = usual();
     let problem = the(&plan, &facts, ProblemKind::NoSuchPart);
     assert_eq!(problem.severity, Severity::Refusal);
-    assert!(problem.hint.unwrap().contains("did you mean 'jpg'? The parts are jpg, json, txt"));
+    assert!(problem.hint.unwrap().contains("did you mean 'jpg'? The parts are 'jpg', 'json', 'txt'"));
     facts.scan_complete = false;
     assert_eq!(the(&plan, &facts, ProblemKind::NoSuchPart).severity, Severity::Note);
     facts.samples_seen = 0;
