@@ -109,18 +109,20 @@ fn invalid_jsonl_files_are_refused_with_a_hint() {
 #[test]
 fn compressed_files_are_refused_by_name_and_by_content_with_the_command_that_unpacks_them() {
     let gzip = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xab\xae\xe5\x02\0\x06\xb0\xa1\xdd\x03\0\0\0";
-    refused("a.jsonl.gz", gzip).complains("compressed with gzip").complains("unpack it first: gzip -dk a.jsonl.gz");
+    refused("a.jsonl.gz", gzip)
+        .complains("compressed with gzip")
+        .complains("unpack it first: gzip -dc < a.jsonl.gz > a.jsonl");
     refused("a.jsonl", gzip).complains("compressed with gzip").complains("gzip -dc < a.jsonl > NEW.jsonl");
-    refused("a.jsonl.zst", b"\x28\xb5\x2f\xfd\0").complains("unpack it first: zstd -d a.jsonl.zst");
+    refused("a.jsonl.zst", b"\x28\xb5\x2f\xfd\0").complains("unpack it first: zstd -dc < a.jsonl.zst > a.jsonl");
     refused("a.jsonl", b"\x28\xb5\x2f\xfd\0").complains("compressed with zstd");
-    refused("a.jsonl.bz2", "BZh9").complains("bzip2 -dk a.jsonl.bz2");
-    refused("a.jsonl.xz", b"\xfd7zXZ\0").complains("xz -dk a.jsonl.xz");
-    refused("a.jsonl.lzma", b"\x5d\0\0\x80\0").complains("xz -dk a.jsonl.lzma");
-    refused("a.jsonl.zip", b"PK\x03\x04").complains("unzip a.jsonl.zip");
+    refused("a.jsonl.bz2", "BZh9").complains("bzip2 -dc < a.jsonl.bz2");
+    refused("a.jsonl.xz", b"\xfd7zXZ\0").complains("xz -dc < a.jsonl.xz");
+    refused("a.jsonl.lzma", b"\x5d\0\0\x80\0").complains("xz -dc < a.jsonl.lzma");
+    refused("a.jsonl.zip", b"PK\x03\x04").complains("funzip < a.jsonl.zip");
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl.gz", gzip);
     for command in ["info", "lint", "verify"] {
-        sandbox.say(&format!("{command} a.jsonl.gz")).ends(1).complains("gzip -dk a.jsonl.gz");
+        sandbox.say(&format!("{command} a.jsonl.gz")).ends(1).complains("gzip -dc < a.jsonl.gz");
     }
 }
 

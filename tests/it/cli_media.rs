@@ -155,7 +155,7 @@ fn repair_of_unprepared_data_names_the_applicable_command() {
     picture_shards(&sandbox, 0..1);
     sandbox.write("photos/a.png", "x");
     sandbox.say("repair data").ends(2).complains("hint: gristmill prepare data makes its index");
-    sandbox.say("repair photos").ends(2).complains("hint: gristmill info photos says what it holds");
+    sandbox.say("repair photos").ends(2).complains("gristmill prepare-media photos describes loose media");
     sandbox.say(&format!("prepare-media photos {EXTENSION}"));
     sandbox.say("repair photos").ends(2).complains("hint: gristmill prepare-media photos makes it again");
 }

@@ -348,7 +348,7 @@ fn jsonl_object_without_permission_to_list_has_no_index() {
         (0..40).for_each(|_| stores.server.fault("GET /b?", Fault::Answer(403, String::new(), refused.into())));
         let ran = stores.run(&format!("{command} s3://b/t/a.jsonl"));
         assert!(!ran.err.contains("out of date") && ran.code < 3, "{}", ran.err);
-        assert!(ran.out.contains("not indexed") || ran.err.contains("not indexed"), "{}{}", ran.out, ran.err);
+        assert!(format!("{}{}", ran.out, ran.err).contains("prepare"), "{}{}", ran.out, ran.err);
     }
 }
 
@@ -374,5 +374,5 @@ fn doctor_looks_for_no_lock_on_a_web_server() {
         stores.server.state.lock().unwrap().objects.insert(key.to_owned(), b"<html>".to_vec());
     }
     let ran = stores.run(&format!("doctor {}/b/o", stores.server.address));
-    assert!(ran.out.contains("/b/o") && !ran.out.contains("another process"), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("ok   read: yes") && !ran.out.contains("another process"), "{}{}", ran.out, ran.err);
 }

@@ -87,7 +87,7 @@ fn field_map_with_an_unknown_part_is_refused() {
     };
     let problems = validate(&plan, &facts);
     assert_eq!(problems[0].kind, ProblemKind::NoSuchPart);
-    assert!(problems[0].hint.as_ref().unwrap().contains("detail.json, png, txt"), "{:?}", problems[0]);
+    assert!(problems[0].hint.as_ref().unwrap().contains("'detail.json', 'png', 'txt'"), "{:?}", problems[0]);
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn a_prepare_counts_its_publishing() {
     let last = publishing.last().unwrap().progress;
     assert!(last.items_total > 40, "the files that are not indexes count, too: {last:?}");
     assert_eq!(last.items_done, last.items_total);
-    assert!(publishing.iter().any(|status| status.progress.items_done == 20 && status.item == "file"));
+    assert!(publishing.iter().any(|status| status.progress.items_done == 20 && status.item == "output file"));
 }
 
 #[test]

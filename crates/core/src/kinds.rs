@@ -135,7 +135,10 @@ const PLAIN_FOLDER: KindInfo = KindInfo {
     id: "plain-folder",
     title: "folder",
     raw: "no metadata",
-    repair: unsupported("a folder of files cannot be repaired", "give packed tokens"),
+    repair: unsupported(
+        "a folder of files cannot be repaired",
+        "gristmill repair takes packed tokens; gristmill prepare-media {} describes loose media",
+    ),
     figures: unsupported(
         "this kind of data has no figures",
         "give a data set, a folder of described media, a .jsonl file, or a file of rows",

@@ -188,7 +188,7 @@ fn modalities_result_shows_equivalent_command() {
     for command in [
         "modalities merge input/p0.pbin input/p1.pbin --output m.pbin",
         "modalities shuffle input/p0.pbin --seed=-7 --output s.pbin",
-        "modalities shuffle input/p0.pbin --output s.pbin --overwrite --compat",
+        "modalities shuffle input/p0.pbin --output s.pbin --force-overwrite --compat",
         "modalities chunk input/p0.pbin input/p1.pbin --part 0/2 --seed 3 --output c.pbin",
         "modalities filter input/p0.pbin --documents 0 --min-tokens 1 --output f.pbin",
     ] {

@@ -90,7 +90,7 @@ fn lock_of_a_run_that_was_killed_at_its_end_is_removed_by_the_next() {
     (lock["token"], lock["system_lock"]) = ("left".into(), true.into());
     let lock = lock.to_string();
     for (output, line) in [
-        ("packed", line("nanosets", "packed")),
+        ("packed", line("--format nanosets", "packed")),
         ("kept", "dedup data --minlen 50 --output kept --yes".to_owned()),
         ("set/.nv-meta", "shard data --output set --sample-type CrudeWebdataset --yes".to_owned()),
     ] {

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 fn flags_for_rows_and_names_are_refused_without_matching_inputs() {
     let sandbox = Sandbox::new();
     sandbox.write("folder/a.jsonl", "{\"img\": \"a.png\"}\n");
+    sandbox.write("folder/notes.txt", "t");
     sandbox.tar("tars/0.tar", ["a"]);
     for flags in ["--media img", "--text img", "--media-root folder", "--no-json", "--split-column s", "--missing keep"]
     {

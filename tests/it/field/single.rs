@@ -66,8 +66,8 @@ fn prompts_offer_choices_for_duplicate_keys() {
     dialogue.expect("Leave out shards").answer("");
     dialogue.expect("Exclude one sample").answer("");
     dialogue.expect("'2'").expect("Keys must be unique").expect("stop").expect("keep the first").expect("Number");
-    dialogue.answer("1").expect("Not possible").expect("What now?").expect("5  decide about keys").expect("Number");
-    dialogue.answer("5").expect("Keys must be unique").expect("Number").answer("2");
+    dialogue.answer("1").expect("Not possible").expect("What now?").expect("4  decide about keys").expect("Number");
+    dialogue.answer("4").expect("Keys must be unique").expect("Number").answer("2");
     dialogue.expect("--duplicates keep-first").expect("What now?").expect("1  write it").expect("Number").answer("1");
     dialogue.expect("Prepared data");
     dialogue.ends(1);

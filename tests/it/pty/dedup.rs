@@ -65,7 +65,7 @@ fn dedup_form_keeps_answers_on_back_and_after_closing() {
     story.wait_for("2 files").keys("enter").wait_for("(•) 500").keys("j").wait_for("(•) 1,000").keys("enter");
     story.wait_for("< remove >").keys("right").wait_for("< annotate >").wait_for("variant").keys("enter");
     story.wait_for("--mode annotate").keys("esc").wait_for("< annotate >").keys("esc").wait_for("(•) 1,000");
-    story.keys("esc").wait_for("2 files").keys("esc").wait_for("▸ web/").keys("d").wait_for("the answers of");
+    story.keys("esc").wait_for("2 files").keys("esc").wait_for("▸ web/").keys("d").wait_for("restored from a draft");
     story
         .keys("enter")
         .wait_for("(•) 1,000")

@@ -57,7 +57,7 @@ fn splits_step_opens_by_key_from_every_step() {
     let test_home = TestHome::furnished();
     let mut story = open(&test_home);
     // From another step, from the ratio, and from the review, where `s` saves the plan.
-    story.keys("s").wait_for(SPLITS).wait_for("(•) by hand").keys("m").wait_for("val 2");
+    story.keys("S").wait_for(SPLITS).wait_for("(•) by hand").keys("m").wait_for("val 2");
     story
         .keys("u alt-6")
         .wait_for(REVIEW)
@@ -65,7 +65,7 @@ fn splits_step_opens_by_key_from_every_step() {
         .wait_for("(•) by hand")
         .keys("g g up up")
         .wait_for("(•) by pattern");
-    story.keys("up").wait_for("(•) by ratio").keys("tab s").wait_for("(•) by hand").keys("alt-6").wait_for(REVIEW);
+    story.keys("up").wait_for("(•) by ratio").keys("tab S").wait_for("(•) by hand").keys("alt-6").wait_for(REVIEW);
     story.wait_for("everything is answered").keys("enter").wait_for("coco is ready to train on").wait_for("s splits");
     story.keys("s").wait_for("▸ splits ▸ coco").wait_for("Excluded  nothing").keys("esc");
     story.wait_gone("Excluded  nothing").wait_for("coco is ready to train on").keys("q");
@@ -218,7 +218,7 @@ fn dry_run_of_the_form_writes_nothing_and_returns_to_review() {
 }
 
 #[test]
-fn form_saves_the_plan_and_never_replaces_a_file() {
+fn form_saves_the_plan_and_asks_before_it_replaces_one() {
     let test_home = TestHome::furnished();
     let mut story = open(&test_home);
     story
@@ -230,7 +230,7 @@ fn form_saves_the_plan_and_never_replaces_a_file() {
         .wait_for("saved; run it with");
     assert!(read(&test_home.data().join("coco-prepare-plan.yaml")).contains("ratio"));
     story.keys("s").wait_for("coco-prepare-plan-2.yaml").keys("ctrl-x").type_text("coco-prepare-plan.yaml");
-    story.keys("enter").wait_for("exists; choose another name");
+    story.keys("enter").wait_for("exists; Enter again replaces it");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn closed_pack_form_restores_its_answers() {
     story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");
     story.wait_for("(•) text").keys("j").wait_for("(•) title").keys("enter").wait_for("end token");
     story.keys("esc").wait_for("(•) title").keys("esc").wait_for("1 file").keys("esc").wait_for("▸ corpus.jsonl");
-    story.keys("t").wait_for("the answers of").keys("enter").wait_for("(•) title");
+    story.keys("t").wait_for("restored from a draft").keys("enter").wait_for("(•) title");
     story.keys("esc esc").wait_for("▸ corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
 }
