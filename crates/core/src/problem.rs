@@ -198,6 +198,8 @@ problem_kinds! {
     ShardChanged => "shard-changed", "shard changed since it was indexed", shown;
     /// A shard on disk that is not in the index.
     ShardNotIndexed => "shard-not-indexed", "shard not indexed";
+    /// An object whose content was read with another checksum than its store states.
+    ContentMismatch => "content-mismatch", "content and checksum disagree", shown;
     /// A row of the index that does not match the file.
     IndexMismatch => "index-mismatch", "index and file disagree";
     /// A tokenizer of token files that differs from the one in the training configuration.

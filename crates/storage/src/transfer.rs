@@ -17,8 +17,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_128;
 
 const ACTIVITY: &str = "copying";
-/// Reason of the failure for content with another checksum than that of its store.
-const OTHER_CONTENT: &str = "its content does not have the checksum of the store";
 /// Number of bytes copied at a time.
 const CHUNK_BYTES: usize = 1 << 20;
 /// Permission bits that a copy gets from its source, without setuid and setgid, and the bits that it always has.
@@ -72,7 +70,7 @@ pub fn copy_file(
     watch: &Arc<WatchBytes>,
 ) -> Result<(), CopyFailure> {
     match copy_once(fs, from, to, drafts, watch) {
-        Err(CopyFailure::ThisFile(failure)) if failure.why == OTHER_CONTENT => {
+        Err(CopyFailure::ThisFile(failure)) if is_mismatch(&failure) => {
             let watch = Arc::clone(watch);
             // Its bytes are already counted.
             let uncounted: Arc<WatchBytes> = Arc::new(move |_| watch(0));
@@ -111,7 +109,7 @@ fn copy_once(
     };
     let failure = match written {
         Ok(()) => return Ok(()),
-        Err(failure) if failure.why == OTHER_CONTENT => of_source(from, failure),
+        Err(failure) if is_mismatch(&failure) => of_source(from, failure),
         Err(failure) => match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(failure) => of_source(from, failure),
             None => CopyFailure::AllFiles(failure),
@@ -196,16 +194,21 @@ fn check_draft(from: &Path, check: &Mutex<RunningCheck>, draft: &Path) -> Outcom
         let count = file.read_at(&mut buffer, at).map_err(|error| Failure::io("reading", draft, &error))?;
         let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };
         if !check.add(bytes, at) {
-            return Err(other_content(from));
+            return Err(content_mismatch(from));
         }
         at += count as u64;
     }
 }
 
+/// Whether a failure is that of [`content_mismatch`].
+fn is_mismatch(failure: &Failure) -> bool {
+    failure.kind == Some(ProblemKind::ContentMismatch)
+}
+
 /// Returns the failure for an object whose content was read with another checksum than that of its store.
-fn other_content(path: &Path) -> Failure {
-    Failure::environment("reading", OTHER_CONTENT)
-        .of_kind(ProblemKind::Unreadable)
+fn content_mismatch(path: &Path) -> Failure {
+    Failure::environment("reading", "its content does not have the checksum of the store")
+        .of_kind(ProblemKind::ContentMismatch)
         .on(Subject::path(path))
         .with_hint("the network, a proxy or the store changes the content; run the same command again")
 }
@@ -234,7 +237,7 @@ impl SourceReader {
         read.and_then(|()| (self.watch)(buffer.len() as u64)).map_err(failed)?;
         match self.check.lock().unwrap_or_else(PoisonError::into_inner).add(buffer, offset) {
             true => Ok(()),
-            false => Err(other_content(path)),
+            false => Err(content_mismatch(path)),
         }
     }
 }
