@@ -85,13 +85,13 @@ pub(super) fn publish(
         Recorded { plan_hash: layout.hash(), plan: layout.plan.clone(), inputs: inputs.collect(), outputs: Vec::new() };
     Folders::with(fs, first_input, |folders| {
         let shards: usize = run.sets.iter().map(|set| set.planned.shards.len()).sum();
-        let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.checking(lock, ACTIVITY);
+        let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.with_lock(lock, ACTIVITY);
         let (locks, is_prepared) = (Mutex::default(), !layout.plan.preparation.no_prepare);
         let take_locks = || {
             let taken = if is_prepared { lock_sets(context, run) } else { SetLocks::new() };
             *locks.lock().unwrap_or_else(PoisonError::into_inner) = taken;
         };
-        let publication = publication.doing(take_locks).with_listing(&layout.output);
+        let publication = publication.with_work(take_locks).with_listing(&layout.output);
         // The two additional files are the plan and the report.
         let mut publication = publication.counting(&context.progress, shards as u64 + 2);
         let mut records = Vec::new();

@@ -113,14 +113,14 @@ impl<'a> Publication<'a> {
     }
 
     /// Checks before files begin to move that no other process has broken the lock. `what`: the name of the step in the error.
-    pub fn checking(mut self, lock: &'a DatasetLock, what: &'a str) -> Self {
+    pub fn with_lock(mut self, lock: &'a DatasetLock, what: &'a str) -> Self {
         self.lock = Some((lock, what));
         self
     }
 
     /// Does some work while files are put in place: requests that can wait for the store at the same time. The work is not done if the
     /// publication does not begin; if the process is killed during it, the next run finishes the publication.
-    pub fn doing(mut self, work: impl FnOnce() + Send + 'a) -> Self {
+    pub fn with_work(mut self, work: impl FnOnce() + Send + 'a) -> Self {
         self.alongside = Some(Box::new(work));
         self
     }
@@ -254,7 +254,8 @@ impl<'a> Publication<'a> {
         self.is_settled = true;
         let mut mover = Renamer::new(self.fs, self.run_folder, &self.root, &list);
         let written = write_list(self.fs, self.run_folder, &list);
-        let checked = if written.is_ok() { self.check_and_mark(&list) } else { Checked { lock: Ok(()), mark: Ok(()) } };
+        let checked =
+            if written.is_ok() { self.check_and_mark(&list) } else { PublishCheck { lock: Ok(()), mark: Ok(()) } };
         if let Err(failure) = checked.lock {
             self.give_up(&list);
             return Err(failure);
@@ -282,13 +283,13 @@ impl<'a> Publication<'a> {
 
     /// Checks the lock, and marks the publish as begun. In a store, both requests are sent at once: the mark of another process that has
     /// broken the lock is not replaced, and that of this process is removed again.
-    fn check_and_mark(&self, list: &RenameList) -> Checked {
+    fn check_and_mark(&self, list: &RenameList) -> PublishCheck {
         let check = || self.lock.map_or(Ok(()), |(lock, what)| lock.check(what));
         let path = marker(self.run_folder);
         let Some(url) = RemoteUrl::parse(&path).filter(|_| self.lock.is_some()) else {
             let lock = check();
             let mark = if lock.is_ok() { mark_begun(self.fs, self.run_folder, list) } else { Ok(()) };
-            return Checked { lock, mark };
+            return PublishCheck { lock, mark };
         };
         let mut is_marked = None;
         let put =
@@ -300,7 +301,7 @@ impl<'a> Publication<'a> {
             _ if lock.is_ok() => mark_begun(self.fs, self.run_folder, list),
             _ => Ok(()),
         };
-        Checked { lock, mark }
+        PublishCheck { lock, mark }
     }
 
     /// Removes everything of a publish that has not begun to move files.
@@ -429,7 +430,7 @@ impl<'a> Publication<'a> {
 }
 
 /// Results of the requests before files begin to move.
-struct Checked {
+struct PublishCheck {
     /// Whether the lock is held.
     lock: Outcome<()>,
     /// Whether the publish is marked as begun.

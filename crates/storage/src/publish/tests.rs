@@ -769,7 +769,7 @@ fn publication_replaces_the_version_that_was_read() {
 
 /// Publishes one object while the lock is held; `work` is done meanwhile.
 fn publish_locked(root: &Path, own: &RunFolder, lock: &DatasetLock, work: impl FnOnce() + Send) -> Outcome<()> {
-    let mut publication = Publication::begin(&RealFs, root, own)?.checking(lock, "packing").doing(work);
+    let mut publication = Publication::begin(&RealFs, root, own)?.with_lock(lock, "packing").with_work(work);
     publication.stage_bytes(&root.join("info"), b"new", 0o644)?;
     publication.commit(&root.join("info"))
 }

@@ -113,19 +113,19 @@ struct Listing {
     files: Vec<(usize, u32)>,
     folders: Vec<OsString>,
     /// Devices, broken links and the like.
-    no_files: LeftOut,
+    no_files: SkippedEntries,
     /// Names that are not UTF-8.
-    not_utf8: LeftOut,
+    not_utf8: SkippedEntries,
 }
 
 /// Entries that are not listed for the same reason.
 #[derive(Default)]
-struct LeftOut {
+struct SkippedEntries {
     number: u64,
     first: String,
 }
 
-impl LeftOut {
+impl SkippedEntries {
     fn add(&mut self, name: &OsStr) {
         if self.number == 0 {
             self.first = display_safe_bytes(name.as_bytes());
@@ -134,7 +134,7 @@ impl LeftOut {
     }
 
     /// Returns the number with the first name; `None` if there is none.
-    fn words(&self, noun: &str, (one, several): (&str, &str)) -> Option<String> {
+    fn summary(&self, noun: &str, (one, several): (&str, &str)) -> Option<String> {
         let why = agree(self.number, one, several);
         (self.number > 0).then(|| format!("{} {why}, such as '{}'", count(self.number, noun), self.first))
     }
@@ -209,8 +209,8 @@ impl FolderIndex {
 impl Listing {
     /// Returns the note on entries that are not listed.
     fn note(&self) -> Option<Arc<str>> {
-        let no_files = self.no_files.words("entry", ("that is no file", "that are no files"));
-        let not_utf8 = self.not_utf8.words("name", ("that is not UTF-8", "that are not UTF-8"));
+        let no_files = self.no_files.summary("entry", ("that is no file", "that are no files"));
+        let not_utf8 = self.not_utf8.summary("name", ("that is not UTF-8", "that are not UTF-8"));
         let notes: Vec<String> = no_files.into_iter().chain(not_utf8).collect();
         (!notes.is_empty()).then(|| Arc::from(format!("{LEFT_OUT}{}", notes.join("; "))))
     }

@@ -24,7 +24,7 @@ pub(super) fn publish(
     let fs = &*context.fs;
     Folders::with(fs, first_input, |folders| {
         // Counts three more files: the ranges, the plan and the report.
-        let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.checking(lock, "deduplicating");
+        let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.with_lock(lock, "deduplicating");
         let mut publication = publication.counting(&context.progress, made.len() as u64 + 3);
         // For an input without documents, the visible result is an empty folder.
         folders.make(&layout.output)?;

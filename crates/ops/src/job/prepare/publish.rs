@@ -56,7 +56,7 @@ pub(super) fn publish(
     let mode = mode_of_first(&shards);
     // Counts four more files: the database, its uuid, the report and the plan.
     let expected = (outputs.renamed.len() + shards.len() + outputs.texts.len() + 4) as u64;
-    let publication = Publication::begin(&*context.shared.fs, root, own)?.checking(lock, "preparing");
+    let publication = Publication::begin(&*context.shared.fs, root, own)?.with_lock(lock, "preparing");
     let mut publication = publication.counting(&context.shared.progress, expected);
     let listing = Listing::of(root).map_err(|error| Failure::io(LOOKUP_ACTIVITY, root, &error))?;
     let mut files = Files { root, listing: &listing, list: &mut report.files };

@@ -50,7 +50,7 @@ fn stage(
     let (fs, mode) = (&*context.fs, folders.file_mode);
     // The two additional files are the report and the plan.
     let expected = outputs.finished_files.iter().map(Vec::len).sum::<usize>() + outputs.side_files.len() + 2;
-    let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.checking(outputs.lock, "packing");
+    let publication = Publication::begin(fs, layout.root(), &layout.run_folder)?.with_lock(outputs.lock, "packing");
     let mut publication = publication.counting(&context.progress, expected as u64);
     let mut recorded = Recorded {
         plan_hash: outputs.plan_hash.to_owned(),
