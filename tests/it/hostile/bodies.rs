@@ -403,7 +403,7 @@ fn table(bytes: &[u8], suffix: &str) {
 fn token_set(files: &[(&str, &[u8])]) {
     use gristmill_data::source::kind::kind_of;
     use gristmill_ops::engine::browse::{SampleAt, TokenView};
-    use gristmill_ops::engine::nanosets::check::Depth;
+    use gristmill_ops::engine::check::tokens::Depth;
     use gristmill_ops::tokens::{formats, reader::CheckRequest};
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, bytes) in files {

@@ -17,8 +17,8 @@ pub use figures::{FigureGroup, Figures};
 use figures::keep_shards;
 
 use crate::engine::browse::{OpenedCatalog, TokenView};
+use crate::engine::check::tokens::Vocabulary;
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoOptions, LintOptions};
-use crate::engine::modalities::check::Vocabulary;
 use crate::job::recover::recover_interrupted;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;

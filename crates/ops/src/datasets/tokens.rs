@@ -2,8 +2,8 @@
 
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
 use crate::engine::browse::{self, OpenedCatalog, TokenView};
+use crate::engine::check::tokens::Depth;
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo};
-use crate::engine::nanosets::check::Depth;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use crate::tokens::formats;

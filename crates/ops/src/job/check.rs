@@ -2,15 +2,10 @@
 
 use super::pool::run_units;
 use super::times;
-use crate::engine::check::forager::{counted, forager_facts};
-use crate::engine::check::forager_data::Samples;
 use crate::engine::check::media::{self, Depth};
 use crate::engine::check::single::{single_shard_info, SingleShardInfo};
 use crate::engine::check::tables::{CheckUnit, TableCheck};
 use crate::engine::check::{lint, verify, CheckCounts, LintOptions};
-use crate::engine::modalities::check::Vocabulary;
-use crate::engine::modalities::folder;
-use crate::engine::nanosets;
 use gristmill_core::{Handles, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity, ShardId};
 use gristmill_data::source::documents::table_files;
 use gristmill_storage::files;
@@ -88,54 +83,6 @@ impl ProblemSink for FindingCounter<'_> {
         }
         self.inner.count_more(severity, kind, number);
     }
-}
-
-/// Checks a folder of token files, one unit per file. `vocabulary` is only used if tokens are read.
-pub fn run_token_folder(
-    root: &Path,
-    depth: nanosets::check::Depth,
-    vocabulary: Option<&Vocabulary>,
-    threads: usize,
-    handles: &Handles<'_>,
-) -> Outcome<CheckCounts> {
-    let facts = nanosets::check::begin(root, handles)?;
-    let bytes = if depth == nanosets::check::Depth::Tokens { facts.bytes } else { 0 };
-    let threads = threads_for(root, threads);
-    each_unit(&facts.files, (facts.files.len() as u64, bytes), threads, handles, |file| {
-        nanosets::check::check_file(file, facts.token_size, depth, vocabulary, handles)
-    })
-}
-
-/// Checks a folder of packed files, one unit per file. `vocabulary` is only used if tokens are read.
-pub fn run_packed_folder(
-    root: &Path,
-    depth: nanosets::check::Depth,
-    vocabulary: Option<&Vocabulary>,
-    threads: usize,
-    handles: &Handles<'_>,
-) -> Outcome<CheckCounts> {
-    let files = folder::files_of(root)?;
-    let sizes = files.iter().filter_map(|path| files::metadata(path).ok()).map(|facts| facts.len());
-    let bytes = if depth == nanosets::check::Depth::Tokens { sizes.sum() } else { 0 };
-    each_unit(&files, (0, bytes), threads, handles, |path| folder::check_file(path, depth, vocabulary, handles))
-}
-
-/// Checks Forager samples completely: first the index, then one unit per file.
-pub fn run_forager(
-    root: &Path,
-    vocabulary: Option<&Vocabulary>,
-    threads: usize,
-    handles: &Handles<'_>,
-) -> Outcome<CheckCounts> {
-    let facts = forager_facts(root, handles)?;
-    let samples = Samples::of(&facts, vocabulary, handles)?;
-    handles.progress.restart(facts.files.len() as u64, facts.bytes);
-    run_units(&facts.files, threads, handles.cancel, |file| {
-        samples.check(file, handles)?;
-        handles.progress.add(1, 0);
-        Ok(())
-    })?;
-    Ok(counted(&facts))
 }
 
 /// Checks the rows of a folder of media, in slices.

@@ -1,9 +1,9 @@
 //! Readers of token files for `info`, `lint`, `verify` and `repair`.
 
 use crate::engine::browse::TokenBrowser;
+use crate::engine::check::tokens::Depth;
+use crate::engine::check::tokens::Vocabulary;
 use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo};
-use crate::engine::modalities::check::Vocabulary;
-use crate::engine::nanosets::check::Depth;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use gristmill_core::{Handles, Outcome, RunOptions, TokenKind};

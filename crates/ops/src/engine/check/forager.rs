@@ -1,7 +1,7 @@
 //! Checks an index of Forager samples against the files next to it (docs/formats/forager.md §1).
 
 use super::CheckCounts;
-use crate::engine::nanosets::check::no_document;
+use crate::engine::check::tokens::no_document;
 use gristmill_core::{text, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_storage::files::{self, FileInfo, FolderEntry};
 use gristmill_storage::read::{open_read, read_whole};

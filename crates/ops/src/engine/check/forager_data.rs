@@ -3,7 +3,7 @@
 
 use super::forager::{ForagerFacts, ForagerFile, Schema};
 use crate::engine::browse::tokens::forager_code;
-use crate::engine::modalities::check::Vocabulary;
+use crate::engine::check::tokens::Vocabulary;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::formats::forager::has_text;
 use gristmill_data::preview::tokens::TokenCode;

@@ -18,6 +18,7 @@ mod sample_checks;
 pub mod single;
 pub mod tables;
 mod tar_idx_reader;
+pub mod tokens;
 mod unindexed_pieces;
 pub mod verify;
 

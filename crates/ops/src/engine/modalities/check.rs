@@ -1,6 +1,7 @@
 //! `info`, `lint` and `verify` of packed files and raw indexes.
 
 use super::index_checker::{IndexChecker, IndexVerdict};
+use crate::engine::check::tokens::Vocabulary;
 use crate::engine::check::CheckCounts;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind};
@@ -130,15 +131,6 @@ pub(super) fn report_findings(path: &Path, facts: PackedFacts, handles: &Handles
         handles.problems.report(Problem::problem(ProblemKind::EmptyShard, Subject::path(path), message))?;
     }
     Ok(CheckCounts { shards: 1, samples: facts.documents, parts: facts.tokens, bytes: facts.bytes })
-}
-
-/// The vocabulary against which the tokens of a file are checked.
-#[derive(Clone, Debug)]
-pub struct Vocabulary {
-    /// Name of the tokenizer.
-    pub name: String,
-    /// Largest id of the vocabulary.
-    pub greatest: u32,
 }
 
 /// Checks the header and the index, and reads every token. Each document must end like the first one, and no id may exceed the vocabulary

@@ -1,8 +1,8 @@
 //! A folder of packed files: the facts of each file, and totals.
 
-use super::check::{facts_of, report_findings, verify_tokens, PackedFacts, Vocabulary};
+use super::check::{facts_of, report_findings, verify_tokens, PackedFacts};
+use crate::engine::check::tokens::Depth;
 use crate::engine::check::CheckCounts;
-use crate::engine::nanosets::check::Depth;
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::modalities::kind::packed_files;
 use gristmill_data::formats::modalities::packed::PackedReader;

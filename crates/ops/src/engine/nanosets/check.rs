@@ -1,8 +1,8 @@
 //! Checks a folder of token files against its indexes and metadata.
 
 use super::folder::{folder_facts, FileFacts, FolderFacts};
+use crate::engine::check::tokens::{no_document, Depth, Vocabulary};
 use crate::engine::check::CheckCounts;
-use crate::engine::modalities::check::Vocabulary;
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::formats::nanosets::{index_path, loss_path, Index, Shard, TokenSize};
 use gristmill_storage::files;
@@ -13,15 +13,6 @@ use std::path::Path;
 const TOKENS_PER_READ: u64 = 256 << 10;
 /// Limit of findings of one kind in one file that are reported individually; the others are counted.
 const MAX_REPORTED: u64 = 5;
-
-/// The depth of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
-    /// Checks indexes, metadata and sizes.
-    Index,
-    /// Also checks every token and loss mask.
-    Tokens,
-}
 
 /// Checks names, sizes and metadata, and reports mismatches. Each file is then checked with [`check_file`].
 pub fn begin(folder: &Path, handles: &Handles<'_>) -> Outcome<FolderFacts> {
@@ -48,13 +39,6 @@ pub fn begin(folder: &Path, handles: &Handles<'_>) -> Outcome<FolderFacts> {
         handles.problems.report(no_document(folder))?;
     }
     Ok(facts)
-}
-
-/// Returns the problem of a set without any document.
-pub(in crate::engine) fn no_document(folder: &Path) -> Problem {
-    let message = "it has no document: a loader fails at its first sample";
-    let problem = Problem::problem(ProblemKind::EmptyShard, Subject::path(folder), message);
-    problem.with_hint("pack it again from files that have documents")
 }
 
 /// Checks one file of a folder. `vocabulary` is only used if tokens are read.

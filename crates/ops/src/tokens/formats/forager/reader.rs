@@ -3,10 +3,11 @@
 use super::super::super::reader::{range_text, CheckRequest, TokenReader};
 use crate::engine::browse::tokens::SamplesBrowser;
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::forager::{check_forager, forager_facts};
+use crate::engine::check::forager::{check_forager, counted, forager_facts};
+use crate::engine::check::forager_data::Samples;
+use crate::engine::check::tokens::Depth;
 use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
-use crate::engine::nanosets::check::Depth;
-use crate::job::check::run_forager;
+use crate::job::pool::run_units;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped, size};
 use gristmill_core::{Handles, Outcome, ProblemLog, TokenKind};
@@ -53,7 +54,20 @@ impl TokenReader for SamplesReader {
     fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
         match request.depth {
             Depth::Index => check_forager(path, handles),
-            Depth::Tokens => run_forager(path, request.vocabulary, request.threads, handles),
+            Depth::Tokens => check_samples(path, request, handles),
         }
     }
+}
+
+/// Checks all samples: first the index, then each file as a unit.
+fn check_samples(root: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
+    let facts = forager_facts(root, handles)?;
+    let samples = Samples::of(&facts, request.vocabulary, handles)?;
+    handles.progress.restart(facts.files.len() as u64, facts.bytes);
+    run_units(&facts.files, request.threads, handles.cancel, |file| {
+        samples.check(file, handles)?;
+        handles.progress.add(1, 0);
+        Ok(())
+    })?;
+    Ok(counted(&facts))
 }

@@ -3,11 +3,11 @@
 use super::super::super::reader::{CheckRequest, TokenReader};
 use crate::engine::browse::tokens::{PackedFileBrowser, PackedFolderBrowser};
 use crate::engine::browse::TokenBrowser;
+use crate::engine::check::tokens::Depth;
 use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
 use crate::engine::modalities::check::{self, facts_of};
-use crate::engine::modalities::folder::packed_folder;
-use crate::engine::nanosets::check::Depth;
-use crate::job::check::run_packed_folder;
+use crate::engine::modalities::folder::{check_file, files_of, packed_folder};
+use crate::job::check::each_unit;
 use crate::job::modalities::start_repair;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
@@ -15,6 +15,7 @@ use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped, size};
 use gristmill_core::{Handles, Outcome, RunOptions, TokenKind};
 use gristmill_data::formats::modalities::kind::{PACKED_FILE, PACKED_FOLDER};
+use gristmill_storage::files;
 use std::path::Path;
 
 /// Reads a `.pbin` file.
@@ -106,7 +107,12 @@ impl TokenReader for PackedFolderReader {
     }
 
     fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
-        run_packed_folder(path, request.depth, request.vocabulary, request.threads, handles)
+        let packed = files_of(path)?;
+        let sizes = packed.iter().filter_map(|path| files::metadata(path).ok()).map(|facts| facts.len());
+        let bytes = if request.depth == Depth::Tokens { sizes.sum() } else { 0 };
+        each_unit(&packed, (0, bytes), request.threads, handles, |path| {
+            check_file(path, request.depth, request.vocabulary, handles)
+        })
     }
 
     fn repair_hint(&self, quoted: &str) -> (&'static str, String) {

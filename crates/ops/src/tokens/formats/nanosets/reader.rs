@@ -3,13 +3,15 @@
 use super::super::super::reader::{CheckRequest, TokenReader};
 use crate::engine::browse::tokens::TokenFolderBrowser;
 use crate::engine::browse::TokenBrowser;
+use crate::engine::check::tokens::Depth;
 use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
-use crate::engine::nanosets::folder_facts;
-use crate::job::check::run_token_folder;
+use crate::engine::nanosets::{check, folder_facts};
+use crate::job::check::each_unit;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped, size};
 use gristmill_core::{Failure, Handles, Outcome, ProblemLog, Subject, TokenKind};
 use gristmill_data::formats::nanosets::kind::FOLDER;
+use gristmill_storage::location::threads_for;
 use std::path::Path;
 
 /// Reads a folder of `.ds` files.
@@ -75,6 +77,11 @@ impl TokenReader for FolderReader {
     }
 
     fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
-        run_token_folder(path, request.depth, request.vocabulary, request.threads, handles)
+        let facts = check::begin(path, handles)?;
+        let bytes = if request.depth == Depth::Tokens { facts.bytes } else { 0 };
+        let threads = threads_for(path, request.threads);
+        each_unit(&facts.files, (facts.files.len() as u64, bytes), threads, handles, |file| {
+            check::check_file(file, facts.token_size, request.depth, request.vocabulary, handles)
+        })
     }
 }
