@@ -4,7 +4,7 @@ use super::super::paths;
 use clap::Args;
 use gristmill_core::pack::SpecialToken;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
-use gristmill_ops::engine::modalities::config::stored_config;
+use gristmill_ops::tokens::formats::modalities::engine::config::stored_config;
 use gristmill_pycompat::Node;
 use gristmill_tokenizer::{numbers_name, path_of, vocab_merges_name, Tokenizer, TokenizerKind, GPT2_END};
 use std::path::PathBuf;

@@ -8,7 +8,6 @@ use crate::engine::check::tables::{CheckUnit, TableCheck};
 use crate::engine::check::{lint, verify, CheckCounts, LintOptions};
 use gristmill_core::{Handles, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity, ShardId};
 use gristmill_data::source::documents::table_files;
-use gristmill_storage::files;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::location::threads_for;
 use gristmill_storage::scratch::Scratch;

@@ -10,7 +10,7 @@ use std::time::Duration;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Reorder buffer between the threads and the consumer of their results.
-pub(super) struct OrderedResults<T, S> {
+pub(crate) struct OrderedResults<T, S> {
     inner: Mutex<ReorderBuffer<T, S>>,
     moved: Condvar,
     /// Limit of units that are in progress or waiting.
@@ -26,7 +26,7 @@ struct ReorderBuffer<T, S> {
 
 impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
     /// Creates a buffer for this number of threads. `take` consumes the results one at a time.
-    pub(super) fn new(threads: usize, take: S) -> Self {
+    pub(crate) fn new(threads: usize, take: S) -> Self {
         let inner = Mutex::new(ReorderBuffer { take, next: 0, waiting: BTreeMap::new() });
         Self { inner, moved: Condvar::new(), max_pending: threads.max(1) + 1 }
     }
@@ -36,7 +36,7 @@ impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
     }
 
     /// Waits until few enough units are pending. The next unit in order never waits, so the work cannot stall.
-    pub(super) fn wait_for_slot(&self, number: usize, cancel: &Cancel) -> Outcome<()> {
+    pub(crate) fn wait_for_slot(&self, number: usize, cancel: &Cancel) -> Outcome<()> {
         let mut inner = self.inner();
         while number >= inner.next + self.max_pending {
             cancel.check()?;
@@ -46,7 +46,7 @@ impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
     }
 
     /// Stores a result, and consumes all results whose predecessors were consumed.
-    pub(super) fn hand_in(&self, number: usize, result: T) -> Outcome<()> {
+    pub(crate) fn hand_in(&self, number: usize, result: T) -> Outcome<()> {
         let mut inner = self.inner();
         inner.waiting.insert(number, result);
         loop {

@@ -1,11 +1,13 @@
 //! `index`: raw indexes of Modalities, and the plain index of Forager.
 
 use super::{missing, Operation, Plan};
-use crate::job::index::{run_forager, run_raw, start_raw, ExistingFile, ForagerIndexPlan, IndexReport, RawIndexPlan};
 use crate::job::pool::run_units;
 use crate::job::report::{counts_value, problem_table, Report, ReportLine};
 use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
+use crate::tokens::formats::forager::index_job::{run as run_forager, ForagerIndexPlan};
+use crate::tokens::formats::modalities::job::{run_raw, start_raw, ExistingFile, RawIndexPlan};
+use crate::tokens::index::IndexReport;
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};

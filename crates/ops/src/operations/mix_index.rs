@@ -1,11 +1,11 @@
 //! `mix index`: writes the index that nanotron's Nanoset would compute for a mixture of token folders.
 
 use super::{missing, Advice, AnyPlan, Operation, Plan, QuestionNeed};
-use crate::engine::nanosets::mixture::{Member, MixtureIndexPlan, TokenizerSettings, DEFAULT_SEED};
-use crate::engine::nanosets::training::read_training;
-use crate::job::nanosets::{run_index, MixtureIndexReport};
 use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
+use crate::tokens::mixture::job::{run_index, MixtureIndexReport};
+use crate::tokens::mixture::training::read_training;
+use crate::tokens::mixture::{Member, MixtureIndexPlan, TokenizerSettings, DEFAULT_SEED};
 use gristmill_core::options::{Access, Group, OptionRow, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::table::{Align, Table};

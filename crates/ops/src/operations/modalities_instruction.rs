@@ -1,9 +1,9 @@
 //! `modalities instruction`: converts conversations to packed files, using a configuration of Modalities.
 
 use super::{Operation, Plan};
-use crate::engine::modalities::instruction::Settings;
 use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
+use crate::tokens::formats::modalities::engine::instruction::Settings;
 use crate::tokens::{run_instruction, InstructionReport};
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;

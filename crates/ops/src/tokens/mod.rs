@@ -5,7 +5,8 @@ pub(crate) mod encode;
 mod format;
 pub mod formats;
 mod hub_tokenizer;
-mod instruction;
+pub mod index;
+pub mod mixture;
 mod names;
 mod options;
 mod overlaps;
@@ -16,5 +17,5 @@ mod spool;
 mod spools;
 
 pub(crate) use format::{EndTokenNeed, TokenFormat};
+pub use formats::modalities::instruction::{run_instruction, InstructionReport, PartitionReport};
 pub(crate) use hub_tokenizer::load_tokenizer;
-pub use instruction::{run_instruction, InstructionReport, PartitionReport};

@@ -4,7 +4,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{DatasetKind, ProblemLog};
 use gristmill_data::formats::nanosets::windows;
 use gristmill_data::source::kind::token_folder_kind;
-use gristmill_ops::engine::nanosets::listing;
+use gristmill_ops::tokens::formats::nanosets::engine::listing;
 use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 

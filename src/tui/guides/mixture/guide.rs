@@ -11,7 +11,7 @@ use crate::tui::widgets::ListState;
 use crate::tui::work::LatestWorker;
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Problem};
-use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
+use gristmill_ops::tokens::mixture::{Member, MixtureIndexPlan};
 use gristmill_storage::files;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;

@@ -6,10 +6,10 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
 use gristmill_core::Problem;
 use gristmill_core::{ProblemKind, RunOptions, Subject};
-use gristmill_ops::engine::nanosets::mixture::{Member, MixtureForecast, MixtureIndexPlan, Request};
-use gristmill_ops::job::nanosets::MixtureIndexReport;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
+use gristmill_ops::tokens::mixture::job::MixtureIndexReport;
+use gristmill_ops::tokens::mixture::{Member, MixtureForecast, MixtureIndexPlan, Request};
 use std::time::Duration;
 
 type Test = FormTest<MixtureGuide>;

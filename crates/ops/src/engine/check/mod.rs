@@ -6,8 +6,6 @@
 
 mod compare;
 mod dataset_info;
-pub mod forager;
-pub mod forager_data;
 mod headers;
 pub mod info;
 pub mod lint;

@@ -22,7 +22,7 @@ pub struct Vocabulary {
 }
 
 /// Returns the problem of a set without any document.
-pub(in crate::engine) fn no_document(folder: &Path) -> Problem {
+pub(crate) fn no_document(folder: &Path) -> Problem {
     let message = "it has no document: a loader fails at its first sample";
     let problem = Problem::problem(ProblemKind::EmptyShard, Subject::path(folder), message);
     problem.with_hint("pack it again from files that have documents")

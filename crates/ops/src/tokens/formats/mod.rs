@@ -22,11 +22,11 @@ macro_rules! common_methods {
     };
 }
 
-mod forager;
+pub(crate) mod forager;
 mod mds;
 mod megatron;
-mod modalities;
-mod nanosets;
+pub mod modalities;
+pub mod nanosets;
 mod olmo;
 
 pub(crate) use megatron::run_pair_merge;

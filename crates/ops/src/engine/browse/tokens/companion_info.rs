@@ -17,7 +17,7 @@ const MAX_PLAN: u64 = 1 << 20;
 
 /// The information found next to packed tokens.
 #[derive(Default)]
-pub(super) struct CompanionInfo {
+pub(crate) struct CompanionInfo {
     root: PathBuf,
     /// The names as written in metadata, in the order in which they were found.
     tokenizers: Vec<String>,
@@ -46,13 +46,13 @@ fn read_plan(path: &Path) -> Option<Box<PackPlan>> {
 }
 
 /// Returns the token code of Forager samples according to the plan that made them; `None` without such a plan.
-pub fn forager_code(root: &Path) -> Option<TokenCode> {
+pub(crate) fn forager_code(root: &Path) -> Option<TokenCode> {
     Some(find(root)).filter(CompanionInfo::knows_code).map(|named| named.token_code())
 }
 
 impl CompanionInfo {
     /// Adds a tokenizer named in metadata.
-    pub(super) fn add(&mut self, tokenizer: &str) {
+    pub(crate) fn add(&mut self, tokenizer: &str) {
         if !tokenizer.is_empty() && !self.tokenizers.iter().any(|known| known == tokenizer) && self.tokenizers.len() < 8
         {
             self.tokenizers.push(tokenizer.to_owned());
@@ -60,12 +60,12 @@ impl CompanionInfo {
     }
 
     /// Whether the type of an id is known.
-    pub(super) fn knows_code(&self) -> bool {
+    pub(crate) fn knows_code(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| plan.forager.is_some())
     }
 
     /// Returns the token code of Forager samples; two bytes if it is unknown.
-    pub(super) fn token_code(&self) -> TokenCode {
+    pub(crate) fn token_code(&self) -> TokenCode {
         let named = self.plan.as_ref().and_then(|plan| plan.forager.as_ref()).map(|target| target.token_type());
         named.and_then(|named| TokenCode::of_numpy(named.numpy_name())).unwrap_or_else(|| TokenCode::little(2))
     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Limit of the document ends that are reported for one window.
 pub(super) const MAX_ENDS: usize = 50_000;
 /// Size of one row of `sample_locations.bin` in bytes.
-pub(super) const ROW_BYTES: u64 = 24;
+pub(crate) const ROW_BYTES: u64 = 24;
 
 /// The location of a row: bytes from the beginning of the data of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -234,7 +234,7 @@ fn by_rows(table: &ReadFile, begin: u64, rows: u64, number: u64, first: u64, cou
 }
 
 /// Returns the file number in a row of `sample_locations.bin`, which consists of file, offset and length.
-pub(super) fn location(table: &ReadFile, row: u64) -> Outcome<Option<u64>> {
+pub(crate) fn location(table: &ReadFile, row: u64) -> Outcome<Option<u64>> {
     Ok(numbers(table, row * ROW_BYTES, 1)?.first().copied())
 }
 

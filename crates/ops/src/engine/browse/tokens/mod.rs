@@ -7,18 +7,12 @@
 mod companion_info;
 mod documents;
 mod file;
-mod folder;
-mod forager;
 mod page;
-mod pbin;
 mod search;
 mod vocabulary;
 
-pub use companion_info::forager_code;
-pub use folder::TokenFolderBrowser;
-pub use forager::SamplesBrowser;
+pub(crate) use companion_info::{forager_code, CompanionInfo};
 pub use page::page;
-pub use pbin::{PackedFileBrowser, PackedFolderBrowser};
 pub use vocabulary::Vocabulary;
 
 use super::state::GroupsState;
@@ -26,9 +20,8 @@ use super::{
     Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, OpenedCatalog, SampleAt, SamplesFile, StopOnDrop,
     VisitFields, Visitor,
 };
-use companion_info::CompanionInfo;
 use documents::DocumentList;
-pub(crate) use file::Table;
+pub(crate) use file::{location, LossMask, Table, ROW_BYTES};
 pub use file::{RowSpan, SpanTable, TokenFile};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject, TokenKind};
@@ -36,7 +29,7 @@ use gristmill_data::preview::tokens::TokenCode;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const ACTIVITY: &str = "looking at the tokens";
+pub(crate) const ACTIVITY: &str = "looking at the tokens";
 /// Rows between two checks for cancellation.
 const ROWS_PER_STEP: usize = 4_096;
 /// Names of the parts of a document.
@@ -91,7 +84,7 @@ pub struct Listing<'a> {
     pub(crate) stop: Cancel,
     state: &'a Arc<GroupsState>,
     /// Facts of the tokens from metadata and the plan.
-    named: CompanionInfo,
+    pub(crate) named: CompanionInfo,
     background: Vec<Background>,
 }
 

@@ -1,12 +1,17 @@
 //! Tokenized samples of Forager and their index (docs/formats/forager.md §3).
 
+mod browser;
 mod check;
 mod encoding;
+mod facts;
 mod files;
+mod index;
+pub(crate) mod index_job;
 mod names;
 mod options;
 mod output;
 mod reader;
+mod samples;
 mod writer;
 
 pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};

@@ -1,13 +1,13 @@
 //! Reads folders of samples.
 
 use super::super::super::reader::{range_text, CheckRequest, TokenReader};
-use crate::engine::browse::tokens::SamplesBrowser;
+use super::browser::SamplesBrowser;
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::forager::{check_forager, counted, forager_facts};
-use crate::engine::check::forager_data::Samples;
 use crate::engine::check::tokens::Depth;
 use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
 use crate::job::pool::run_units;
+use crate::tokens::formats::forager::facts::{check_forager, counted, forager_facts};
+use crate::tokens::formats::forager::samples::Samples;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped, size};
 use gristmill_core::{Handles, Outcome, ProblemLog, TokenKind};

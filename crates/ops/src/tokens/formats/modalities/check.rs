@@ -1,7 +1,7 @@
 //! Checks of the answers to `--format modalities`.
 
-use crate::engine::modalities::{unknown_end, unknown_end_note};
 use crate::tokens::format::{missing_answer, note, wrong_answer};
+use crate::tokens::formats::modalities::engine::{unknown_end, unknown_end_note};
 use gristmill_core::pack::{ModalitiesTarget, SpecialToken, DEFAULT_BATCH_LINES};
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::{Tokenizer, TokenizerKind};

@@ -1,7 +1,7 @@
 //! Reads the configuration file of Modalities for `pack --config`.
 
-use crate::engine::modalities::config;
 use crate::tokens::formats;
+use crate::tokens::formats::modalities::engine::config;
 use gristmill_core::pack::{ModalitiesTarget, SpecialToken, DEFAULT_BATCH_LINES};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::files;

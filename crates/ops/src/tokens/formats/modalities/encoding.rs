@@ -1,8 +1,8 @@
 //! How `--format modalities` encodes documents.
 
 use super::Modalities;
-use crate::engine::modalities::unknown_end;
 use crate::tokens::encode::{as_length, known_id, no_end, DocumentPadding, EncodingSpec, End};
+use crate::tokens::formats::modalities::engine::unknown_end;
 use crate::tokens::TokenFormat as _;
 use gristmill_core::pack::{ModalitiesTarget, SpecialToken, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan};

@@ -1,8 +1,12 @@
 //! Packed files of Modalities: one `.pbin` for each input file (docs/formats/modalities.md §3 and §4).
 
+mod browser;
 mod check;
 mod config;
 mod encoding;
+pub mod engine;
+pub mod instruction;
+pub mod job;
 mod names;
 mod options;
 mod output;
@@ -10,11 +14,11 @@ mod reader;
 
 pub(super) use options::{CHOICE, GROUP};
 
+use self::job::{start_raw, RawIndexPlan};
 use super::super::format::{
     folder_name, AssignedFiles, EndTokenNeed, FileAssignmentRequest, OtherFile, OutputTarget, TokenFormat,
 };
 use super::super::reader::TokenReader;
-use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::task::TaskContext;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, SharedAnswer};

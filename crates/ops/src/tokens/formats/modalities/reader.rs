@@ -1,16 +1,16 @@
 //! Reads packed files and folders of them.
 
 use super::super::super::reader::{CheckRequest, TokenReader};
-use crate::engine::browse::tokens::{PackedFileBrowser, PackedFolderBrowser};
+use super::browser::{PackedFileBrowser, PackedFolderBrowser};
 use crate::engine::browse::TokenBrowser;
 use crate::engine::check::tokens::Depth;
 use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
-use crate::engine::modalities::check::{self, facts_of};
-use crate::engine::modalities::folder::{check_file, files_of, packed_folder};
 use crate::job::check::each_unit;
-use crate::job::modalities::start_repair;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
+use crate::tokens::formats::modalities::engine::check::{self, facts_of};
+use crate::tokens::formats::modalities::engine::folder::{check_file, files_of, packed_folder};
+use crate::tokens::formats::modalities::job::start_repair;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped, size};
 use gristmill_core::{Handles, Outcome, RunOptions, TokenKind};

@@ -1,10 +1,10 @@
 //! Finishes the tasks of a token folder: pads documents, shuffles them and writes their metadata.
 
 use super::files::{spool, TokenFolder};
-use crate::engine::nanosets::{shuffle, ShuffleOptions, Source};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::format::{FinishContext, FinishedFormat, LengthChange};
+use crate::tokens::formats::nanosets::engine::{shuffle, ShuffleOptions, Source};
 use crate::tokens::spool::each_chunk;
 use gristmill_core::pack::DocumentShuffle;
 use gristmill_core::Outcome;

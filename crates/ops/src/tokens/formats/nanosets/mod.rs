@@ -1,10 +1,13 @@
 //! Token folders of Nanosets and datatrove: `.ds` files with their indexes (docs/formats/nanosets.md §1 to §4).
 
+mod browser;
 mod check;
 mod counts;
 mod encoding;
+pub mod engine;
 mod files;
 mod finish;
+pub mod job;
 mod logs;
 mod options;
 mod output;

@@ -1,12 +1,12 @@
 //! Reads token folders.
 
 use super::super::super::reader::{CheckRequest, TokenReader};
-use crate::engine::browse::tokens::TokenFolderBrowser;
+use super::browser::TokenFolderBrowser;
 use crate::engine::browse::TokenBrowser;
 use crate::engine::check::tokens::Depth;
 use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
-use crate::engine::nanosets::{check, folder_facts};
 use crate::job::check::each_unit;
+use crate::tokens::formats::nanosets::engine::{check, folder_facts};
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped, size};
 use gristmill_core::{Failure, Handles, Outcome, ProblemLog, Subject, TokenKind};
