@@ -476,7 +476,7 @@ impl BrowseScreen {
         match action {
             A::ContactSheet | A::Facts if self.is_tokens() => Some("there are only ids in it".into()),
             A::LoaderView if self.is_tokens() && self.row_word() == "sample" => {
-                Some("samples of Forager are windows already".into())
+                Some("the samples are windows already".into())
             }
             A::Repeats if !self.is_jsonl() && !self.is_folder() => {
                 Some("only the text of JSONL files is compared".into())

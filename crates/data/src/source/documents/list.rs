@@ -453,9 +453,9 @@ pub(in crate::source) enum FileChoice {
     SetAside,
 }
 
-/// Message and hint for text files that forager does not read from folders.
+/// Message and hint for text files that are not read from folders.
 const MISSED: (&str, &str) = (
-    "it is left out for forager, which reads only .jsonl files in folders",
+    "it is left out: this format only reads the .jsonl files of a folder",
     "name the file itself, or give --glob '**/*.jsonl*'",
 );
 

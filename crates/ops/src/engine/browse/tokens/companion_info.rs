@@ -4,7 +4,6 @@ use super::vocabulary::Vocabulary;
 use crate::engine::plan;
 use gristmill_core::pack::SpecialToken;
 use gristmill_core::PackPlan;
-use gristmill_data::preview::tokens::TokenCode;
 use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
@@ -26,7 +25,7 @@ pub(crate) struct CompanionInfo {
 }
 
 /// Searches for the plan of the run that made the tokens: next to the tokens, or next to the folder of several formats.
-pub(super) fn find(root: &Path) -> CompanionInfo {
+pub(crate) fn find(root: &Path) -> CompanionInfo {
     let mut named = CompanionInfo { root: root.to_owned(), ..CompanionInfo::default() };
     // A file of tokens is in the folder of its format, or in the folder of its run.
     let depth = if files::is_dir(root) { 2 } else { 3 };
@@ -45,11 +44,6 @@ fn read_plan(path: &Path) -> Option<Box<PackPlan>> {
     plan::file::read_plan_of(std::str::from_utf8(&bytes).ok()?, "pack").map(Box::new)
 }
 
-/// Returns the token code of Forager samples according to the plan that made them; `None` without such a plan.
-pub(crate) fn forager_code(root: &Path) -> Option<TokenCode> {
-    Some(find(root)).filter(CompanionInfo::knows_code).map(|named| named.token_code())
-}
-
 impl CompanionInfo {
     /// Adds a tokenizer named in metadata.
     pub(crate) fn add(&mut self, tokenizer: &str) {
@@ -59,15 +53,9 @@ impl CompanionInfo {
         }
     }
 
-    /// Whether the type of an id is known.
-    pub(crate) fn knows_code(&self) -> bool {
-        self.plan.as_ref().is_some_and(|plan| plan.forager.is_some())
-    }
-
-    /// Returns the token code of Forager samples; two bytes if it is unknown.
-    pub(crate) fn token_code(&self) -> TokenCode {
-        let named = self.plan.as_ref().and_then(|plan| plan.forager.as_ref()).map(|target| target.token_type());
-        named.and_then(|named| TokenCode::of_numpy(named.numpy_name())).unwrap_or_else(|| TokenCode::little(2))
+    /// Returns the plan of the run that made the tokens.
+    pub(crate) fn plan(&self) -> Option<&PackPlan> {
+        self.plan.as_deref()
     }
 
     fn load(&self) -> &Result<Arc<Vocabulary>, String> {

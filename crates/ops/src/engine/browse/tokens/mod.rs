@@ -11,7 +11,7 @@ mod page;
 mod search;
 mod vocabulary;
 
-pub(crate) use companion_info::{forager_code, CompanionInfo};
+pub(crate) use companion_info::{find as find_companion_info, CompanionInfo};
 pub use page::page;
 pub use vocabulary::Vocabulary;
 

@@ -54,6 +54,7 @@ fn files(root: &Path, named: &CompanionInfo) -> Outcome<Vec<TokenFile>> {
     let names: Vec<&str> =
         text.strip_suffix('\n').unwrap_or(&text).split('\n').filter(|name| !name.is_empty()).collect();
     let schema = schema(&folder.join("sample_schema.json"));
+    let planned = planned_code(named);
     let is_cut = !table.len().is_multiple_of(ROW_BYTES);
     let mut files = Vec::new();
     let mut begin = 0;
@@ -65,11 +66,11 @@ fn files(root: &Path, named: &CompanionInfo) -> Outcome<Vec<TokenFile>> {
         let path = root.join(name);
         let bytes = files::metadata(&path).map(|facts| facts.len());
         let holds_text = has_text(&path);
-        let code = schema.as_ref().map_or_else(|| named.token_code(), |(code, _)| *code);
+        let code = schema.as_ref().map(|(code, _)| *code).or(planned).unwrap_or_else(|| TokenCode::little(2));
         let trouble = match (&bytes, &schema) {
             (Err(error), _) => Some(format!("it cannot be opened: {}", Failure::io(ACTIVITY, &path, error).why)),
             _ if is_cut => Some("the table of samples is cut: its size is not a multiple of 24 bytes".to_owned()),
-            (_, None) if !holds_text && !named.knows_code() => {
+            (_, None) if !holds_text && planned.is_none() => {
                 Some("the size of an id is unknown; two bytes are assumed".to_owned())
             }
             _ => None,
@@ -89,6 +90,12 @@ fn files(root: &Path, named: &CompanionInfo) -> Outcome<Vec<TokenFile>> {
         begin = end;
     }
     Ok(files)
+}
+
+/// Returns the token code according to the plan that made the samples; `None` without such a plan.
+pub(super) fn planned_code(companion: &CompanionInfo) -> Option<TokenCode> {
+    let target = companion.plan()?.forager.as_ref()?;
+    TokenCode::of_numpy(target.token_type().numpy_name())
 }
 
 /// Returns the first row from `from` on whose file number is at least `number`.

@@ -1,8 +1,9 @@
 //! Checks that the samples are valid for Forager's readers: ids are in the vocabulary, masks are 0 or 1, lines are JSON
 //! (docs/formats/forager.md §1 to §4).
 
+use super::browser::planned_code;
 use super::facts::{ForagerFacts, ForagerFile, Schema};
-use crate::engine::browse::tokens::forager_code;
+use crate::engine::browse::tokens::find_companion_info;
 use crate::engine::check::tokens::Vocabulary;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::formats::forager::has_text;
@@ -32,7 +33,7 @@ impl<'a> Samples<'a> {
         let tokens = schema.and_then(|schema| schema.arrays.iter().find(|array| array.name == "tokens"));
         let code = match tokens {
             Some(array) => TokenCode::of_numpy(&array.dtype),
-            None => forager_code(Path::new(&facts.path)),
+            None => planned_code(&find_companion_info(Path::new(&facts.path))),
         };
         let has_tokens = facts.files.iter().any(|file| !has_text(&file.path));
         if code.is_none() && has_tokens {
