@@ -27,7 +27,7 @@ pub(super) struct RunningCheck {
 }
 
 impl RunningCheck {
-    /// Starts the check of a version. One of another version is not used.
+    /// Starts the check of an object with this stamp. A check of another version is not used.
     pub(super) fn of(pending: Option<PendingCheck>, stamp: FileStamp) -> Self {
         let found = pending.and_then(|answer| answer());
         let is_same = |(version, _): &(FileStamp, _)| (version.bytes, version.inode) == (stamp.bytes, stamp.inode);
@@ -39,8 +39,8 @@ impl RunningCheck {
         self.check.is_some()
     }
 
-    /// Adds bytes that were read from an offset; bytes that were added before are skipped. Returns `false` if they complete a content with
-    /// another checksum.
+    /// Adds bytes that were read from an offset; bytes that were added before are skipped. Returns `false` if the content is complete and
+    /// has another checksum.
     pub(super) fn add(&mut self, bytes: &[u8], offset: u64) -> bool {
         let Some(check) = &mut self.check else { return true };
         if offset == 0 {

@@ -1,4 +1,4 @@
-//! Caches bytes of objects that a run reads more than once in a local file, so that they are fetched once.
+//! Stores bytes of objects that a run reads more than once in a local file, so that each byte is fetched once.
 
 use super::file_info::FileInfo;
 use super::range_read::{buffer_for, RangeRead};

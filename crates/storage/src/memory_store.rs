@@ -162,7 +162,6 @@ impl MemoryStore {
         (self.bucket.clone(), key.to_owned(), id.to_owned())
     }
 
-    /// Returns the objects below a prefix.
     fn below(&self, prefix: &str) -> Vec<(String, Object)> {
         let objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
         let from = (self.bucket.clone(), prefix.to_owned());

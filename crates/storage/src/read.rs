@@ -31,7 +31,8 @@ pub struct ReadFile {
     path: PathBuf,
     /// Kind, size and version at the time of opening.
     info: FileInfo,
-    /// End of the range that is fetched: a read that may be short ends here.
+    /// End of the range that is fetched, in bytes from the beginning of the file. A call of [`read_at`](Self::read_at) that begins before it
+    /// ends there.
     fetched_to: u64,
 }
 

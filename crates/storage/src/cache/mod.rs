@@ -87,7 +87,6 @@ fn clear(folder: PathBuf) -> Outcome<CacheUsage> {
     Ok(removed)
 }
 
-/// A file of the cache.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct CacheFile {
     modified: SystemTime,

@@ -73,7 +73,7 @@ pub(super) struct Entry {
     pub(super) had_old: bool,
     /// Path as given: relative to the root, or absolute.
     pub(super) target: PathBuf,
-    /// The version that the target must have, `None` for no file; nothing if any is replaced.
+    /// The version that the target must have, `Some(None)` if no file may be there. `None` if any version is replaced.
     pub(super) version: Option<Option<FileStamp>>,
 }
 
@@ -86,7 +86,6 @@ pub(super) enum State {
     Done,
 }
 
-/// A rename list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RenameList {
     pub(super) state: State,

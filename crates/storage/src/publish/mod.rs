@@ -446,8 +446,8 @@ struct Counter<'a> {
 }
 
 impl Counter<'_> {
+    /// Tenths of a file for each step. Waiting for the disk takes nearly all the time.
     const STAGED: u64 = 1;
-    /// Waiting for the disk takes nearly all the time.
     const SYNCED: u64 = 8;
     const INSTALLED: u64 = 1;
 

@@ -50,7 +50,6 @@ pub(crate) fn parse_target(target: &Path) -> Outcome<RemoteUrl<'_>> {
     RemoteUrl::parse(target).ok_or_else(|| Failure::internal(ACTIVITY, "a file of this machine has no upload"))
 }
 
-/// Writes a record.
 pub(crate) fn write_record(fs: &dyn Fs, target: &Path, record: &Path, object: StagedObject) -> Outcome<()> {
     let content = UploadRecord { address: target.to_string_lossy().into_owned(), object };
     let bytes = serde_json::to_vec(&content).map_err(|error| Failure::environment(ACTIVITY, error.to_string()))?;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 /// Maximum size of a file with settings, in bytes.
 pub(in crate::remote) const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Environment variables.
 pub(in crate::remote) struct Environment(Variables);
 
 type Variables = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;

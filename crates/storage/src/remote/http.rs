@@ -36,7 +36,6 @@ pub(super) struct HttpClient {
     base_pause: Duration,
 }
 
-/// A request.
 #[derive(Clone, Debug)]
 pub(super) struct HttpRequest {
     pub(super) url: Url,

@@ -33,6 +33,7 @@ impl RetryReason {
 /// Counts the tries of one request.
 #[derive(Debug)]
 pub(super) struct RetryPolicy {
+    /// Pause before the second try; doubled for each further one.
     base_pause: Duration,
     tries: u32,
 }

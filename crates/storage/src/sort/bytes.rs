@@ -170,7 +170,7 @@ impl SpoolReader {
         Err(self.damaged())
     }
 
-    /// Reads what [`push_delta`] wrote against the same `expected`.
+    /// Reads an integer that [`push_delta`] wrote as its difference from `expected`.
     #[inline]
     pub fn delta(&mut self, expected: u64) -> Outcome<u64> {
         let code = self.int()?;

@@ -227,7 +227,6 @@ fn keys_of(connection: &ConnectionString, source: &str, account: Option<&str>) -
     }
 }
 
-/// Returns the key of an account.
 fn key_of(secret: Secret, source: &str, account: Option<&str>) -> Outcome<Keys> {
     if BASE64_STANDARD.decode(secret.reveal()).is_err() {
         return Err(refuse(source, "has no key: what it has is not valid Base64"));

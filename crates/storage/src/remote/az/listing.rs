@@ -10,7 +10,6 @@ const ENDING: &str = "</EnumerationResults>";
 /// Maximum number of entries of a page: with their metadata, they are shorter than the limit of an answer.
 const MAX_RESULTS: usize = 1000;
 
-/// A blob of a listing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ListedBlob {
     pub(super) key: String,

@@ -81,7 +81,6 @@ fn context_of_process(host: Option<&str>) -> Outcome<Arc<AzureContext>> {
     Ok(context)
 }
 
-/// Returns the store of a container.
 pub(super) fn store_of_container(context: &Arc<AzureContext>, container: &str) -> Arc<dyn Store> {
     Arc::new(AzureStore::new(Arc::clone(context), container))
 }

@@ -29,12 +29,10 @@ const FOLDER_MODE: u32 = 0o755;
 pub(super) const FILE_MODE: u32 = 0o644;
 /// Maximum size of a file with a commit, in bytes.
 const MAX_REF_BYTES: u64 = 256;
-/// Number of digits of a commit.
 const COMMIT_DIGITS: usize = 40;
 /// Interval between attempts to take a lock that another process holds.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Whether a revision is a commit.
 pub(super) fn is_commit(revision: &str) -> bool {
     is_hex(revision, COMMIT_DIGITS)
 }

@@ -1,4 +1,4 @@
-//! A file of a repository.
+//! Files of a repository: their paths, sizes and checksums.
 
 use super::digest::Digest;
 

@@ -140,7 +140,6 @@ impl<'a> Hub<'a> {
         })
     }
 
-    /// Returns the failure for a refusal.
     pub(super) fn refused(&self, url: &RepositoryUrl, refusal: &Refusal) -> Failure {
         refused(url, refusal, &self.settings)
     }

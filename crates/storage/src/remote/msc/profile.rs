@@ -27,7 +27,6 @@ pub(super) enum BucketSettings {
     Azure(AzureProfile),
 }
 
-/// Opens a bucket.
 pub(super) type OpenBucket = Box<dyn Fn(&str) -> Arc<dyn Store> + Send + Sync>;
 
 impl BucketSettings {

@@ -38,7 +38,6 @@ impl Body for CountedBody {
     }
 }
 
-/// Sets the body of a request.
 pub(in crate::remote) fn set(request: &mut Request, body: Bytes) {
     *request.body_mut() = Some(reqwest::Body::wrap(CountedBody(body)));
 }

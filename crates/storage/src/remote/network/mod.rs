@@ -269,12 +269,10 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// Returns the status.
     pub(super) fn status(&self) -> u16 {
         self.response.status().as_u16()
     }
 
-    /// Returns the headers.
     pub(super) fn headers(&self) -> &HeaderMap {
         self.response.headers()
     }

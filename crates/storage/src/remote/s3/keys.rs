@@ -46,7 +46,6 @@ impl Keys {
 /// A search for keys in progress.
 pub(in crate::remote) type KeysFuture<'a> = Pin<Box<dyn Future<Output = Outcome<Option<Keys>>> + Send + 'a>>;
 
-/// Finds keys.
 pub(in crate::remote) trait FindKeys: Send + Sync {
     /// Returns keys; `None` if no source has any.
     fn find(&self) -> KeysFuture<'_>;

@@ -56,7 +56,6 @@ impl Vendor {
         }
     }
 
-    /// Adds the header of a condition.
     pub(super) fn add_condition(self, condition: Condition, headers: &mut HeaderMap) {
         match (condition, self) {
             // The version is added with the header of reads.

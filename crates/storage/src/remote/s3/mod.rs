@@ -92,7 +92,6 @@ fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
     Ok(store_of_bucket(&context_of_process()?, url.bucket))
 }
 
-/// Returns the store of a bucket.
 pub(super) fn store_of_bucket(context: &Arc<S3Context>, bucket: &str) -> Arc<dyn Store> {
     Arc::new(S3Store::new(Arc::clone(context), bucket))
 }

@@ -7,7 +7,6 @@ use gristmill_core::{Failure, Outcome, Subject};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Name of the default profile.
 const DEFAULT_PROFILE: &str = "default";
 
 /// Settings of a section, by name; settings in the block `s3 =` are named `s3.NAME`.

@@ -125,8 +125,8 @@ impl S3Store {
         }
     }
 
-    /// Puts an object by one request. `found`: the version that is known to be there. One of no locked output is given up if the work of this
-    /// thread is cancelled: it is there as a whole, or not at all.
+    /// Puts an object by one request; returns whether the condition held. `found` is the version that is known to be there. If the output is
+    /// not locked, cancelling the work of this thread aborts the request: the object then exists as a whole, or not at all.
     fn put_whole(
         &self,
         key: &str,

@@ -27,7 +27,6 @@ pub(in crate::remote) struct WebFile {
     pub(in crate::remote) checksum: Option<String>,
     /// Returns the identifier of the version in the headers of an answer.
     pub(in crate::remote) version_of: fn(&HeaderMap) -> String,
-    /// Returns the failure for a refusal.
     pub(in crate::remote) failure_of: Box<dyn Fn(&Refusal) -> Failure + Send + Sync>,
 }
 
@@ -48,7 +47,7 @@ impl WebFile {
 pub(in crate::remote) enum Refusal {
     /// The server answers with a status other than success.
     Status(http::Refusal),
-    /// The server to which it redirects answers with such a status.
+    /// The target of a redirect answers with a status other than success.
     Target(u16),
     /// The server answers with the whole file to every request.
     NoRanges,
