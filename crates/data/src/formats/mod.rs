@@ -1,8 +1,9 @@
 //! Bit-exact readers and writers of the files of training frameworks. Must not depend on threads or a terminal.
 //!
-//! [`energon`] holds the files of a prepared Energon data set; [`modalities`] packed tokens and raw indexes; [`nanosets`] token folders;
-//! [`forager`] indexes of samples; [`bsade`] the index of exact substring dedup; [`sqlite`] writes databases from sorted rows;
-//! [`tar_writer`] writes entries of shards. Code that reproduces Python is in `gristmill_pycompat`.
+//! [`energon`] has the files of a prepared Energon data set; [`modalities`] packed tokens and raw indexes; [`nanosets`] token folders;
+//! [`forager`] indexes of samples; [`bsade`] the index of exact substring dedup; [`mds`], [`megatron`] and [`olmo`] recognize files of
+//! tokens, which `gristmill_ops` reads and writes. [`sqlite`] writes databases from sorted rows and reads single rows; [`tar_writer`] writes
+//! entries of shards. Code that reproduces Python is in `gristmill_pycompat`.
 
 pub mod bsade;
 pub mod energon;

@@ -8,7 +8,6 @@ use std::path::Path;
 const ACTIVITY: &str = "reading the document index";
 /// Bytes of one entry.
 pub const WORD_BYTES: u64 = 8;
-/// Number of entries in one read.
 const ENTRIES_PER_READ: usize = 8 << 10;
 
 /// An index file open for reading. Ends are returned unchanged: the caller must not assume that they ascend or are within the data.

@@ -74,7 +74,6 @@ pub struct ParsedLine<'a> {
     quirks: Quirks,
 }
 
-/// Location of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TextLocation<'a> {
     /// In the line, or there is no text.

@@ -1,6 +1,6 @@
-//! Text files with one JSON document per line: finds and decompresses them, divides them into blocks of whole lines, and extracts the text
-//! of each line, by the rules of the program that reads the tokens (docs/formats/modalities.md §2 and §4, docs/formats/nanosets.md §3,
-//! docs/formats/forager.md §2 and §3).
+//! Files with documents: finds and decompresses them, divides them into blocks of whole lines or rows, and extracts the text of each
+//! document, by the rules of the program that reads the tokens (docs/formats/modalities.md §2 and §4, docs/formats/nanosets.md §3,
+//! docs/formats/forager.md §2 and §3). The formats of the files are the rows of `sources`: JSON lines, tables, JSON arrays and plain text.
 //!
 //! A line ends only at `\n`; for readers that also end lines at `\r`, [`cr_lines`] splits lines further.
 

@@ -251,6 +251,7 @@ struct JsonBlock {
     file: ParquetFile,
     names: Option<Arc<[String]>>,
     range: Range<u64>,
+    /// Memory that the next block reuses.
     spare: Vec<u8>,
 }
 

@@ -105,7 +105,7 @@ pub struct ShardScan {
     /// Number of samples whose parts are unknown, because an earlier index does not list them.
     #[serde(default)]
     pub without_parts: u64,
-    /// Statistics by part name, at most [`PART_NAMES_KEPT`] names.
+    /// Statistics by part name, at most [`MAX_PART_NAMES`] names.
     pub parts: BTreeMap<String, PartFacts>,
     /// Combinations of these part names that occur in samples.
     #[serde(default)]

@@ -140,7 +140,6 @@ fn version(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<u8> {
     }
 }
 
-/// Whether a value is null.
 pub(super) fn is_null(value: &Marked) -> bool {
     value.value == MarkedValue::Scalar(Value::Null)
 }

@@ -52,7 +52,6 @@ pub(super) struct BatchLocation {
     pub(super) row_end: u64,
 }
 
-/// Location of a dictionary.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DictionaryLocation {
     pub(super) at: u64,
@@ -175,7 +174,6 @@ impl ArrowFile {
         Self(Arc::new(FileParts { file: Arc::new(file), schema, batches, dictionaries, end, loss }))
     }
 
-    /// Returns the number of rows.
     pub(super) fn rows(&self) -> u64 {
         self.0.batches.last().map(|batch| batch.row_end).unwrap_or_default()
     }

@@ -8,7 +8,6 @@ use std::ops::Range;
 
 /// Name of this step in failures.
 pub(super) const READING: &str = "reading the Arrow file";
-/// Hint for damaged files.
 pub(super) const DAMAGE_HINT: &str = "the file is damaged or was not written completely; get it again from its source";
 /// Maximum size in bytes of the metadata of a message, and of a footer.
 pub(super) const MAX_METADATA_BYTES: u64 = 64 << 20;
@@ -88,7 +87,6 @@ pub(super) fn read_exact(file: &ReadFile, bytes: &mut [u8], at: u64) -> Outcome<
     })
 }
 
-/// Returns the failure for a damaged file.
 pub(super) fn damage(file: &ReadFile, why: impl Into<String>) -> Failure {
     refusal(file, why, DAMAGE_HINT)
 }

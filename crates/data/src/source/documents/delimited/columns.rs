@@ -54,7 +54,6 @@ impl Columns {
         self.names.iter().position(|known| known == name)
     }
 
-    /// Whether a cell is null.
     pub(super) fn is_null(&self, cell: &[u8]) -> bool {
         self.delimiter.is_some() && NULLS.contains(&cell)
     }

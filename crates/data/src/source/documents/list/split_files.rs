@@ -156,7 +156,6 @@ fn saved_splits(folder: &Path, saved: Vec<saved::SavedSplit>, selection: Selecti
     Ok(saved.into_iter().map(split).collect())
 }
 
-/// Returns the names of the splits of a selection.
 fn chosen_names(found: &Splits, selection: Selection<'_>) -> Outcome<Vec<String>> {
     Ok(match selection.split {
         Some(text) if text != ALL && found.names().all(|name| name != text) => {

@@ -17,7 +17,6 @@ const NO_DATA: [&str; 6] =
 /// Folder of files that are named by split and number.
 const SHARD_FOLDER: &str = "data/";
 
-/// Position of a word in a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordPosition {
     /// The name is the word.
