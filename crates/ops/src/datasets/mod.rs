@@ -90,7 +90,6 @@ pub(crate) trait DatasetReader: Sync {
     }
 }
 
-/// Returns the reader for a kind.
 fn reader(kind: DatasetKind) -> &'static dyn DatasetReader {
     match kind {
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => &folder::Folder,

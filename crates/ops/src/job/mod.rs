@@ -1,4 +1,5 @@
-//! Runs plans in the background. Only this module starts threads, except for the terminal input.
+//! Runs plans in the background: one thread for each job, and threads that process its units. Engines get their units from here, and start
+//! no threads of their own.
 
 pub mod check;
 pub mod copy;

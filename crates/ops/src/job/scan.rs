@@ -52,7 +52,6 @@ pub(super) struct State {
     snapshot: Option<(u64, Instant, Arc<DatasetFacts>)>,
 }
 
-/// Progress of one shard.
 #[derive(Clone, Copy, Debug, Default)]
 struct ShardProgress {
     /// Whether the figures of the shard are in the facts.

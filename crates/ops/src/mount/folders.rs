@@ -37,7 +37,6 @@ pub(super) struct Folder {
 #[derive(Debug)]
 pub(super) struct Folders(HashMap<u64, Folder>);
 
-/// The inode number of the root.
 pub(super) fn root_inode() -> u64 {
     Node::Root.inode().unwrap_or_default()
 }
@@ -75,7 +74,6 @@ impl Folders {
         inode
     }
 
-    /// Returns a folder.
     pub(super) fn get(&self, inode: u64) -> Option<&Folder> {
         self.0.get(&inode)
     }

@@ -197,7 +197,6 @@ impl MountedSet {
         Some(Entry { inode, kind: EntryKind::Folder, bytes: sample.byte_size, time: self.sample_time(sample) })
     }
 
-    /// Returns the sample with this number.
     fn sample(&self, number: u64) -> Result<BrowseSample, Refusal> {
         self.samples.sample(number)?.ok_or(Refusal::Missing)
     }

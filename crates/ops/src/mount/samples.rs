@@ -143,7 +143,6 @@ impl Samples {
         })
     }
 
-    /// Returns all groups.
     pub(super) fn groups(&self) -> &Groups {
         &self.groups
     }
@@ -159,12 +158,10 @@ impl Samples {
         start..start.saturating_add(self.groups.group(group).map_or(0, |group| group.samples))
     }
 
-    /// Returns the number of a sample.
     pub(super) fn number(&self, sample: &BrowseSample) -> u64 {
         self.groups.number(sample.at)
     }
 
-    /// Returns the sample with this number.
     pub(super) fn sample(&self, number: u64) -> Outcome<Option<BrowseSample>> {
         let before = self.last.swap(number, Ordering::Relaxed);
         if let Some(sample) = self.kept(number) {
@@ -320,7 +317,6 @@ impl Samples {
         self.repeated_keys() > 0
     }
 
-    /// Returns the number of repeated keys.
     pub(super) fn repeated_keys(&self) -> u64 {
         match &self.keys {
             Keys::Sorted(keys) => keys.repeats,

@@ -6,7 +6,6 @@ use super::set_writers::{SetWriters, SplitCounts};
 use gristmill_core::{Failure, Outcome, ProblemKind, ShardPlan};
 use std::collections::BTreeMap;
 
-/// The source of the split names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SplitSource {
     /// There is only one split.

@@ -219,7 +219,6 @@ fn note_random_order(
         .report(note.with_hint("--scratch with more space, or gristmill cp, which copies the input to a disk"))
 }
 
-/// Returns the source of the split names.
 fn split_source(plan: &ShardPlan, has_splits: bool, has_folders: bool) -> SplitSource {
     match (plan.choice.one_split, has_splits) {
         (true, _) => SplitSource::None,

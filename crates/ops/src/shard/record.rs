@@ -197,12 +197,10 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Returns a reader of all records.
     pub(super) fn open(&self) -> Outcome<RecordReader> {
         self.open_range(0, self.bytes)
     }
 
-    /// Returns a reader of the records in a range.
     pub(super) fn open_range(&self, offset: u64, bytes: u64) -> Outcome<RecordReader> {
         let file = Arc::new(open_read(&self.path)?);
         let chunk = READ_BYTES.min(usize::try_from(bytes).unwrap_or(READ_BYTES));
@@ -225,7 +223,6 @@ impl RecordReader {
         Ok(Some(&self.record))
     }
 
-    /// Returns the next sample.
     pub(super) fn next_sample(&mut self) -> Outcome<Option<ListedSample>> {
         self.next_record()?.map(ListedSample::decode).transpose()
     }

@@ -114,7 +114,7 @@ pub struct ShardReport {
     pub parts: u64,
     /// Size of all shards, in bytes.
     pub bytes: u64,
-    /// The splits of the first set, in order.
+    /// The splits of the first of [`sets`](Self::sets), in order.
     pub splits: Vec<PlannedSplit>,
     /// All sets of new shards.
     #[serde(default)]

@@ -387,7 +387,9 @@ impl AppendCounts {
 /// Documents whose length truncation or padding changes, and the number of tokens removed or added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LengthChange {
+    /// Number of documents with another length.
     pub(crate) documents: u64,
+    /// Number of tokens removed or added in all of them.
     pub(crate) tokens: u64,
 }
 

@@ -9,13 +9,11 @@ use std::path::{Path, PathBuf};
 
 /// The rules for the spools of a format.
 pub(crate) trait SpoolRules: Send + Sync {
-    /// Returns the options for a spool.
     fn spool_options(&self, spool: &str) -> SpoolOptions;
     /// Whether a spool can still grow while a file of `slot` is packed.
     fn is_growing(&self, spool: &str, slot: Option<usize>) -> bool;
 }
 
-/// The options of a spool.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SpoolOptions {
     /// Number of bytes reserved at the start for the header.

@@ -116,7 +116,6 @@ impl<'a> IndexedDocuments<'a> {
     }
 }
 
-/// Reads a line of metadata.
 pub(super) fn read_line(metadata: &ReadFile, place: &DocumentLocation, line: &mut Vec<u8>) -> Outcome<()> {
     let length = place.meta_end - place.meta_start;
     if length > MAX_METADATA_BYTES {

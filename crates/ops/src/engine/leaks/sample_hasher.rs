@@ -36,7 +36,6 @@ pub(super) struct SampleHasher<'a> {
     pub(super) excluded: Option<&'a HashSet<Box<str>>>,
     /// Numbers of the splits that contain the shard.
     pub(super) splits: &'a [u32],
-    /// Number of the shard.
     pub(super) shard: u64,
     /// The open shard; `None` if only names are compared.
     pub(super) file: Option<&'a ReadFile>,

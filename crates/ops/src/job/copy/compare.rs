@@ -80,7 +80,6 @@ fn refuse(first: &CopyItem, count: usize) -> Failure {
         .with_hint("--if-changed skips files that are equal and replaces the others, --force-overwrite replaces all")
 }
 
-/// Returns the existing file at each target.
 fn existing_targets(target: &Target, items: &[CopyItem], context: &TaskContext) -> Outcome<Vec<Option<FileInfo>>> {
     if is_remote(&target.path) {
         let paths: Vec<PathBuf> = items.iter().map(|item| item.to.clone()).collect();

@@ -22,7 +22,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Divisor of the memory that copies may use.
 const MEMORY_SHARE: u64 = 4;
-/// Hint to run a command again.
 const RERUN_HINT: &str = "run the same command again";
 /// Permission bits of new folders.
 const FOLDER_MODE: u32 = 0o755;

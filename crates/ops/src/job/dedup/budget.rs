@@ -5,7 +5,6 @@ use memmap2::Advice;
 use memmap2::{MmapMut, MmapOptions};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of a chunk.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
 /// Chunks requested at a time: several huge pages, plus the remainders before and after them.
 const CHUNKS_PER_ALLOCATION: u64 = 64;

@@ -1,4 +1,5 @@
-//! `dedup` as a job: reads a folder of JSONL and writes the same files without repeated text (docs/formats/bsade.md).
+//! `dedup` as a job: reads a folder of JSONL or Parquet, or an index of bsade, and writes the same files without repeated text
+//! (docs/formats/bsade.md).
 //!
 //! The stages consist of units that run in any order and on any thread: *read* (some files: their text and anchor records), *find* (some of
 //! the keys: repeated intervals), *merge* (the ranges of some files), *write* (one file), *export* (one shard). Text and records are held

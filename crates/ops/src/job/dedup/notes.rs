@@ -4,7 +4,6 @@ use super::budget::{Budget, Chunk, CHUNK_BYTES};
 use crate::engine::dedup::line_notes::LineNote;
 use std::sync::Arc;
 
-/// Number of notes per chunk.
 const NOTES_PER_CHUNK: usize = CHUNK_BYTES / LineNote::BYTES;
 
 /// Notes of the lines of a unit, in order.

@@ -35,7 +35,6 @@ pub(super) struct OrderedOutput {
     turn: Condvar,
 }
 
-/// State of the output.
 #[derive(Default)]
 pub(super) struct OutputState {
     /// The piece that is written next.

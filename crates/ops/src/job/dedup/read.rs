@@ -35,7 +35,6 @@ const SEPARATOR: &[u8] = &[0xff];
 pub(super) struct FileFacts {
     /// Bytes of the text of the file including separators: the number of positions that its documents occupy.
     pub(super) bytes: u64,
-    /// Number of documents.
     pub(super) documents: u64,
     /// Lines without usable text.
     pub(super) copied: u64,
@@ -103,7 +102,6 @@ fn path_of(job: &Job<'_>, number: usize, what: &str) -> PathBuf {
     job.layout.scratch.join(format!("{number}.{what}"))
 }
 
-/// Reads one unit.
 fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -> Outcome<ReadUnit> {
     let path = |what: &str| path_of(job, number, what);
     let mut reading = UnitReader::new(job, number, stretches, &path)?;
@@ -282,7 +280,6 @@ fn name_of(number: usize) -> String {
     format!("read/{number}")
 }
 
-/// Reads all units.
 pub(super) fn read_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Vec<ReadUnit>> {
     let parts = PartsAhead::begin();
     let begin = |number: usize| {

@@ -63,7 +63,6 @@ impl SearchBuffer {
         self.text.len() as u64
     }
 
-    /// Returns the number of documents.
     pub(super) fn documents(&self) -> u64 {
         self.documents.len() as u64
     }

@@ -52,7 +52,6 @@ pub struct MediaReport {
 /// Description of a plan of `prepare-media` in plan files.
 pub const PLAN_OF: &str = "describing media";
 
-/// Runs a plan.
 pub(crate) fn run_media(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<MediaReport> {
     run::run(context, plan)
 }

@@ -79,7 +79,6 @@ fn report_problems(path: &Path, found: &Joins, context: &TaskContext) -> Outcome
     Err(failure)
 }
 
-/// The joins of one file.
 struct FileJoins<'a> {
     file: &'a Path,
     compat: bool,

@@ -180,7 +180,6 @@ fn list_names(names: &[&str]) -> String {
 
 /// Size of a page of a database in bytes.
 const PAGE_BYTES: u64 = 4096;
-/// Number of pages of the schema.
 const SCHEMA_PAGES: u64 = 1;
 /// Approximate size, in bytes, of a row of a sample and of a part in the table and in each of its indexes, measured with keys of
 /// `KEY_BYTES`.

@@ -1,4 +1,4 @@
-//! `dedup`: writes the files of a folder of JSONL without repeated text.
+//! `dedup`: writes the files of a folder of JSONL or Parquet without repeated text.
 
 mod advice;
 pub mod lines;

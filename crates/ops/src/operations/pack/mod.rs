@@ -1,4 +1,4 @@
-//! `pack`: converts JSONL and Parquet text to the token files of one or several frameworks.
+//! `pack`: converts the text of documents to the token files of one or several frameworks.
 
 mod advice;
 mod lines;

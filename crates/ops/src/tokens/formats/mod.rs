@@ -77,7 +77,6 @@ pub(crate) fn only_format(plan: &PackPlan) -> Option<&'static dyn TokenFormat> {
     }
 }
 
-/// Returns the format with this name.
 pub(crate) fn named(name: &str) -> Option<&'static dyn TokenFormat> {
     TOKEN_FORMATS.iter().copied().find(|format| format.name() == name)
 }

@@ -277,7 +277,7 @@ impl Sampling {
             let clock = Instant::now();
             packer.run(&piece, &mut packed)?;
             self.took += clock.elapsed();
-            // A run would detect a mismatch immediately and switch to the reference tokenizer.
+            // A run would switch to the reference tokenizer here. An estimate does not need exact ids.
             packed.mismatch = None;
             let long = long.entry(file).or_default();
             long.has_documents |= packed.documents > 0;

@@ -5,7 +5,6 @@ use gristmill_data::source::jsonl::Unit;
 
 /// Number of bytes of text that are read at a place.
 const BYTES_PER_PLACE: u64 = 128 << 10;
-/// Number of places in a pass.
 const PLACES_PER_PASS: u64 = 24;
 
 /// Returns evenly spaced places of a pass. A place in a file that can be divided is a range of bytes, otherwise the whole file. The first

@@ -128,7 +128,6 @@ impl TokenFile {
         }
     }
 
-    /// Returns the number of rows.
     pub(super) fn rows(&self, window: Option<Window>) -> u64 {
         match (window, &self.table) {
             (Some(window), _) if !self.is_text() => window.rows(self.tokens()),

@@ -1,8 +1,10 @@
-//! Browsing of packed tokens: `.pbin` files, folders of `.ds` files, Forager samples. Each file is a group. A row is a document or a sample
-//! of a fixed size, or a training window; the tokens after the last whole window are then another row.
+//! Browsing of packed tokens. Each file is a group. A row is a document or a sample of a fixed size, or a training window; the tokens after
+//! the last whole window are then another row.
 //!
-//! The ends of documents are read from a file as needed (`.ds.index`, `sample_locations.bin`), or are held in memory in packed form (the
-//! index at the end of a `.pbin`). Ids are decoded by the tokenizer named in the metadata, in the plan or by the user.
+//! A [`TokenBrowser`] lists the files of one layout: those of `.pbin` files, folders of `.ds` files and Forager samples are here, those of
+//! other formats in `tokens::formats`. The ends of documents are read from a file as needed (`.ds.index`, `sample_locations.bin`), or are
+//! held in memory in packed form (the index at the end of a `.pbin`). Ids are decoded by the tokenizer named in the metadata, in the plan or
+//! by the user.
 
 mod companion_info;
 mod documents;

@@ -29,7 +29,7 @@ pub struct LintOptions {
     pub split_config: Option<String>,
     /// Whether every header is read again, which takes longest.
     pub headers: bool,
-    /// Whether every picture with a media row is decoded.
+    /// Whether every picture with a media row is decoded, to find damage that its header does not show.
     pub decode: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Plans of `dedup`, before any work: missing and invalid answers, the equivalent command, and whether two plans produce the same bytes.
+//! Plans of `dedup`, before any work: missing and invalid answers, and whether two plans produce the same bytes.
 
 mod answers;
 mod identity;

@@ -81,12 +81,10 @@ impl PartLayout {
     }
 }
 
-/// Returns the part name of a text column.
 pub(super) fn text_part(column: &Column) -> &str {
     column.part.as_deref().unwrap_or(TEXT_PART)
 }
 
-/// Returns the failure for a column.
 pub(super) fn refuse(column: &str, why: String) -> Failure {
     let failure = Failure::usage("making samples of the rows", why).on(Subject::field(column));
     failure.with_hint("give the part another name: COLUMN:PART")

@@ -23,7 +23,6 @@ pub(super) struct Draft {
     pub(super) parts: Vec<DraftPart>,
 }
 
-/// A part of a draft.
 #[derive(Debug)]
 pub(super) enum DraftPart {
     /// A part whose size and location are known.
@@ -80,7 +79,6 @@ impl SampleMaker<'_> {
         &self.plan.rows
     }
 
-    /// Returns the value of a column.
     fn value<'r>(&self, row: &Row<'r, '_>, column: &str) -> Result<Value<'r>, BadRow> {
         match (row.value(column)?, self.object) {
             (Value::Null, Some(object)) => row.value(&format!("{object}.{column}")),

@@ -35,7 +35,6 @@ impl Default for RowReader {
 }
 
 impl RowReader {
-    /// Reads a row.
     pub(super) fn read<'a>(&mut self, line: &'a [u8]) -> Result<Row<'a, '_>, BadRow> {
         if std::str::from_utf8(line).is_err() {
             return Err(BadRow("it is not UTF-8"));

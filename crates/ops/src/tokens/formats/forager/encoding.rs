@@ -7,7 +7,6 @@ use gristmill_core::pack::{ForagerTarget, SampleSize};
 use gristmill_core::{Failure, Outcome, PackPlan};
 use gristmill_tokenizer::{PaddingLength, Template, Tokenizer};
 
-/// Returns the encoding of a plan.
 pub(super) fn encoding(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
     let end = match (target.sample_size, &plan.end) {
         (SampleSize::Variable, _) => End::Never,

@@ -9,7 +9,6 @@ use memchr::memchr_iter;
 
 /// Name of the operation in error messages.
 pub const ACTIVITY: &str = "making the index";
-/// Bytes of one range.
 const RANGE_BYTES: u64 = 1 << 20;
 /// Bytes read at a time; fits into the cache of one core.
 const READ_BYTES: usize = 256 << 10;

@@ -31,7 +31,6 @@ impl FileInfo {
 /// The description of a shard in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shard {
-    /// Number of samples.
     pub(super) samples: u64,
     /// The raw file. If the shard is compressed, this is the decompressed content, and the folder does not have the file.
     pub(super) raw: FileInfo,

@@ -25,7 +25,6 @@ use std::path::Path;
 /// Reads a folder of shards and their `index.json`.
 pub(super) struct ShardsReader;
 
-/// The facts of a set.
 #[derive(Serialize)]
 struct SetFacts {
     samples: u64,

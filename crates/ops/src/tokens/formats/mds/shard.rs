@@ -35,7 +35,6 @@ impl Config {
         Self { size_limit, hashes, compression }
     }
 
-    /// Returns the names of the hashes.
     pub(super) fn hashes(&self) -> &[String] {
         &self.hashes
     }
@@ -126,7 +125,6 @@ pub(super) fn sample_header(tokens: u64) -> Outcome<Vec<u8>> {
 pub(super) struct PlannedShard {
     /// Index of the first sample in the set.
     pub(super) first: u64,
-    /// Number of samples.
     pub(super) samples: u64,
 }
 
@@ -161,7 +159,6 @@ impl ShardPlan {
         self.capacity == 0 && self.samples > 0
     }
 
-    /// Returns the number of shards.
     pub(super) fn shards(&self) -> u64 {
         match self.capacity {
             _ if self.samples == 0 => 0,

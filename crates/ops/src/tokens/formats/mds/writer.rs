@@ -19,7 +19,6 @@ use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Name of the spool of all tokens.
 pub(super) const TOKENS_SPOOL: &str = "tokens";
 /// Size of a token, in bytes.
 const TOKEN_BYTES: u64 = 4;

@@ -42,7 +42,6 @@ struct Facts {
     files: Vec<PairFacts>,
 }
 
-/// The facts of a pair.
 #[derive(Clone, Debug, Serialize)]
 struct PairFacts {
     name: String,
@@ -309,7 +308,6 @@ fn file(index: &Path) -> TokenFile {
     }
 }
 
-/// The documents of a pair.
 struct Documents(PairIndex);
 
 impl SpanTable for Documents {

@@ -29,7 +29,6 @@ enum Defect {
     },
 }
 
-/// An index and its repair.
 struct IndexRepair<'a> {
     pair: PairIndex,
     defect: Defect,

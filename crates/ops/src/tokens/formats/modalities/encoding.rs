@@ -9,7 +9,6 @@ use gristmill_core::{Failure, Outcome, PackPlan};
 use gristmill_data::formats::modalities::token_bytes;
 use gristmill_tokenizer::{Side, Template, Tokenizer, TokenizerKind, Truncation};
 
-/// Returns the encoding of a plan.
 pub(super) fn encoding(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
     let end = match (&target.eod_token, &plan.end) {
         (Some(token), _) => modalities_end(plan, tokenizer, token)?,

@@ -8,7 +8,6 @@ use gristmill_core::{Failure, Outcome, PackPlan};
 use gristmill_data::formats::nanosets::TokenSize;
 use gristmill_tokenizer::{Template, Tokenizer};
 
-/// Returns the encoding of a plan.
 pub(super) fn encoding(plan: &PackPlan, target: &NanosetsTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
     // An end token replaces the whole template.
     let template = match &plan.end {

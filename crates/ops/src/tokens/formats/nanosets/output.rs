@@ -85,7 +85,6 @@ fn assign_whole_files(tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFi
     dealt
 }
 
-/// Assigns the rows of files to tasks.
 fn assign_rows(order: RowOrder, tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFiles {
     let (deal, files) = RowAssignment::new(order, tasks, ranks.to_vec(), files);
     let mut file_names = vec![Vec::new(); ranks.len()];

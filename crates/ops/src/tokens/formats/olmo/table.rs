@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 /// A row of the table, without the positions of its tokens.
 pub(super) struct TableRow<'a> {
     pub(super) id: &'a str,
+    /// Name of the file that contains the document.
     pub(super) source: &'a str,
     /// Line number, counted from 1.
     pub(super) line: u64,

@@ -118,7 +118,6 @@ pub fn folder_facts(
     Ok(FolderFacts { problems, ..facts })
 }
 
-/// Returns the problems of the metadata of a file.
 pub(super) fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokenizer: Option<&str>) -> Vec<Problem> {
     let on = || Subject::path(gristmill_data::formats::nanosets::metadata_path(&file.path));
     let mut found = Vec::new();
