@@ -57,7 +57,8 @@ pub enum Variant {
 pub struct DedupPlan {
     /// Version of the plan, see [`PLAN_VERSION`].
     pub version: u32,
-    /// The folder of JSONL files, as given by the user; empty with [`from_index`](Self::from_index).
+    /// The folder or file of documents, or the address of a data set of the hub, as given by the user; empty with
+    /// [`from_index`](Self::from_index).
     #[serde(default)]
     pub input: String,
     /// The output folder, which gets the same tree of files.
