@@ -11,7 +11,6 @@ const BLOCK: u32 = 12;
 const ENTRIES_PER_SET: usize = 3;
 /// Number of bits of positions and distances.
 const PLACE_BITS: u32 = 48;
-/// Number of bits of lengths.
 const LENGTH_BITS: u32 = 14;
 
 /// A range `[start, end)` of the text that equals the range `distance` bytes earlier.

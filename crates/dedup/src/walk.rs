@@ -16,10 +16,10 @@ pub(super) const MAX_WINDOW_BYTES: u64 = u32::MAX as u64;
 const MAX_PIECE_BYTES: u64 = 64;
 /// Windows shorter than this, in bytes, are pieces themselves, so that each has its own key.
 const SMALL_WINDOW_BYTES: u64 = 16;
-/// Piece length from which on the hash of a piece has enough bits to be its key.
+/// Minimum length of a piece, in bytes, whose rolling hash is also its key: the hash of a shorter piece has too few bits.
 const ENOUGH_BITS: usize = 48;
-/// Number of windows of text that are stored before the last hashed byte: for all windows that are owned, the distance to earlier anchors
-/// ([`PERIOD`]), and gaps.
+/// Length of the text that is kept before the last hashed byte, in windows: for all windows that anchors own, the distance to earlier
+/// anchors ([`PERIOD`]), and gaps.
 const WINDOWS_BEFORE_HASH: usize = 4 + PERIOD;
 /// Maximum period that is detected, in windows.
 pub(super) const PERIOD: usize = 2;
