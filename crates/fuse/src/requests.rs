@@ -200,7 +200,7 @@ fn is_ending(status: &str) -> bool {
     END_SIGNALS.iter().any(|signal| pending >> (signal - 1) & 1 != 0)
 }
 
-/// Returns a number in a status.
+/// Returns the number in the field `name` of a `/proc/PID/status` file, which is written with this radix.
 fn field(status: &str, name: &str, radix: u32) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     u64::from_str_radix(line.trim(), radix).ok()
