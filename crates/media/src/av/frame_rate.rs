@@ -2,7 +2,6 @@
 
 use super::rational::{Rational, INT_MAX};
 
-/// Number of candidate rates.
 const CANDIDATE_RATES: usize = 30 * 12 + 30 + 3 + 6;
 /// Number of intervals between frames that are evaluated; twice as many if ticks are longer than 0.5 ms.
 const EVALUATED_INTERVALS: u64 = 20;

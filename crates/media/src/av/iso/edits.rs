@@ -339,7 +339,6 @@ impl<'a> EditWalk<'a> {
         true
     }
 
-    /// Whether a sample ends its edit.
     fn ends_edit(&self, edit: &mut EditSegment, sample: &Sample, length: i64, shown: i64) -> bool {
         let sound = self.track.kind == Kind::Audio;
         if shown.saturating_add(length) < edit.duration.saturating_add(edit.time) || !(sample.key || sound) {

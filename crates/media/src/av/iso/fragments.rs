@@ -29,7 +29,6 @@ struct State {
     last: Option<i64>,
 }
 
-/// The current fragment.
 #[derive(Clone, Copy, Debug, Default)]
 struct CurrentFragment {
     moof: u64,

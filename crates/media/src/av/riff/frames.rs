@@ -12,7 +12,6 @@ const MAX_FRAME_HEADER_BYTES: usize = 8;
 /// The maximum number of bytes outside of frames that are skipped.
 const MAX_JUNK: u64 = 16 << 20;
 
-/// The facts of the frames.
 #[derive(Debug, Default)]
 pub(super) struct FrameFacts {
     /// Samples per channel.
