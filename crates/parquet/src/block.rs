@@ -74,7 +74,6 @@ impl TextBlock {
         self.bytes
     }
 
-    /// Returns the failure for a damaged page.
     pub(crate) fn damage(&self, page: &RawPage, why: &str) -> Failure {
         self.context.place.damage(Some(page.offset), why)
     }

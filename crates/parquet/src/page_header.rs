@@ -13,7 +13,6 @@ pub(crate) enum ValueEncoding {
     Other(i32),
 }
 
-/// Kind of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PageKind {
     Data(DataPage),
@@ -44,7 +43,6 @@ pub(crate) enum LevelLayout {
     Separate { repetition: u32, definition: u32, is_packed: bool, rows: u32, nulls: u32 },
 }
 
-/// Header of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PageHeader {
     /// Size of the body in the file.

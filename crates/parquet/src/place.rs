@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 /// Name of this step in failures.
 pub(crate) const READING: &str = "reading the Parquet file";
-/// Hint for damaged files.
 pub(crate) const DAMAGE_HINT: &str = "the file is damaged or was not written completely; get it again from its source";
 
 /// Location of a column in a row group.

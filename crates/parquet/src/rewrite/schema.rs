@@ -101,7 +101,7 @@ fn add_to_arrow_schema(footer: &mut RawStruct, metadata: &ParquetMetaData, name:
             let element = Field::new(ELEMENT, DataType::Struct(numbers.to_vec().into()), true);
             let column = Field::new(name, DataType::List(Arc::new(element)), true);
             let fields: Vec<_> = schema.fields().iter().cloned().chain([Arc::new(column)]).collect();
-            // The metadata of the file is in other key-value pairs.
+            // Only the schema's own metadata are encoded: the file has its other metadata in key-value pairs next to the schema.
             let encoded = encode_arrow_schema(&Schema::new_with_metadata(fields, schema.metadata().clone()));
             for pair in pairs.iter_mut().filter(|pair| is_schema(pair)) {
                 pair.set_binary(2, encoded.as_bytes());
