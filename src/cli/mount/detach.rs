@@ -16,7 +16,6 @@ const READY: u8 = 0;
 const MAX_PRINTED_BYTES: u64 = 16 << 20;
 const MAX_PASSED_PROBLEMS: usize = 1000;
 
-/// Returns the path of this program.
 pub(super) fn program() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"))
 }

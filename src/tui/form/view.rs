@@ -22,7 +22,6 @@ use ratatui::Frame;
 /// Indentation, in columns, of fields that depend on another one.
 const INDENT: u16 = 4;
 
-/// Draws the form.
 pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
     form.mouse_areas.clear();
     if !guide.is_open() {

@@ -1,4 +1,4 @@
-//! The guide of dedup: estimates from the data how much each minimum length removes, while the form is open.
+//! Connects the form of dedup with its workers: requests estimates, applies their results and draws the steps.
 
 use super::estimates::{relevant, DedupFacts, Estimates};
 use super::view;
@@ -39,7 +39,6 @@ pub struct DedupGuide {
     requested_plan: Option<DedupPlan>,
 }
 
-/// Returns the plan of the form.
 pub(super) fn plan_of(form: &Form) -> DedupPlan {
     form.plan_of().cloned().unwrap_or_else(|| DedupPlan::new("", ""))
 }

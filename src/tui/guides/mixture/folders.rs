@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 /// Maximum number of inspected folders.
 const MAX_FOLDERS: usize = 2_000;
 
-/// A token folder.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TokenFolder {
     /// Absolute path of the folder.

@@ -61,7 +61,6 @@ fn absolute(path: &Path) -> PathBuf {
     files::absolute_or_same(path).components().collect()
 }
 
-/// Returns the folders of a plan.
 fn folders_of(plan: &MixtureIndexPlan) -> impl Iterator<Item = &PathBuf> {
     plan.members.iter().filter_map(|member| match member {
         Member::Folder(path) => Some(path),

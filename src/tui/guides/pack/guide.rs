@@ -62,7 +62,6 @@ pub struct PackGuide {
     pub(super) known: PackFacts,
 }
 
-/// Returns the plan of the form.
 pub(super) fn plan_of(form: &Form) -> PackPlan {
     form.plan_of().cloned().unwrap_or_else(|| PackPlan::new(Vec::new(), "", ""))
 }

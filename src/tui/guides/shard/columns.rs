@@ -44,8 +44,8 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    /// Returns the marks that a column may have, in the order of the keys left and right. A column `number` cannot be the key, because that
-    /// word means numbered keys.
+    /// Returns the marks that a column may have, in the order in which the keys left and right go through them. A column `number` cannot be
+    /// the key of samples, because `--key number` numbers them instead.
     pub(super) fn of_column(name: &str) -> Vec<Self> {
         let all = [Self::None, Self::Media, Self::Text, Self::Key, Self::Split];
         all.into_iter().filter(|mark| *mark != Self::Key || name != NUMBER).collect()

@@ -65,7 +65,6 @@ pub struct ShardGuide {
     pub(super) list: ListState,
     /// Cursor of the list of inputs.
     pub(super) inputs: ListState,
-    /// The list of parts.
     pub(super) parts: PartList,
     /// Cursor of the list of sliders.
     pub(super) sliders: ListState,

@@ -14,7 +14,6 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// The list of inputs.
 pub(super) const INPUTS: Field = Field::List("inputs");
 /// The text field for the path of an input to add.
 pub(super) const ADD: Field = Field::Path("add an input");
@@ -23,7 +22,6 @@ pub(super) const OPTION: &str = "input";
 /// Width of the description of an input, in columns.
 const ABOUT_COLUMNS: usize = 22;
 
-/// Returns the plan of the form.
 pub(super) fn plan_of(form: &Form) -> ShardPlan {
     form.plan_of().cloned().unwrap_or_default()
 }
@@ -33,7 +31,6 @@ fn inputs_of(form: &Form) -> Vec<String> {
     plan_of(form).inputs.iter().map(|input| input.to_string_lossy().into_owned()).collect()
 }
 
-/// Returns the fields of the inputs.
 pub(super) fn input_fields(form: &Form) -> Vec<Field> {
     let list = (!plan_of(form).inputs.is_empty()).then_some(INPUTS);
     list.into_iter().chain([ADD]).collect()

@@ -15,7 +15,6 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::PathBuf;
 
-/// The list of parts.
 pub(super) const PARTS: Field = Field::List("parts");
 /// Columns of the bar of a part.
 const BAR_COLUMNS: usize = 10;

@@ -137,7 +137,6 @@ pub(super) struct SampleTexts<'a> {
 }
 
 impl SampleTexts<'_> {
-    /// Returns samples as lines.
     pub(super) fn lines(&self, shown: &[(&str, &FutureSample)], columns: usize) -> Vec<Line<'static>> {
         let lines = shown.iter().flat_map(|(title, sample)| {
             let end = std::iter::once(Line::default());

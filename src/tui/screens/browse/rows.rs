@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Number of rows of a block.
 const ROWS_PER_BLOCK: u64 = 32;
 /// Number of cached rows above which those far from the visible ones are dropped.
 const MAX_KEPT_ROWS: usize = 4_096;

@@ -62,7 +62,6 @@ pub(super) enum ScreenArea {
     Preview,
 }
 
-/// The active filter.
 pub(super) struct ActiveFilter {
     pub(super) filter: SampleFilter,
     /// Whether all samples have been filtered.
@@ -84,7 +83,6 @@ pub struct BrowseScreen {
     pub(super) stage: OpenStage,
     pub(super) state: BrowseState,
     pub(super) detail: Option<Detail>,
-    /// The last detail request.
     pub(super) last_request: Option<DetailRequest>,
     /// The page that the reader shows; `None` for the first one.
     pub(super) read_from: Option<ReadFrom>,

@@ -38,7 +38,6 @@ pub struct ProblemScreen {
     chosen: Rc<Cell<Option<SampleAt>>>,
     crumbs: Vec<String>,
     table: ProblemTable,
-    /// The listed problems.
     shown: Option<Arc<ProblemList>>,
     mouse_areas: MouseAreas<()>,
 }

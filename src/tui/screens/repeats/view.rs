@@ -45,7 +45,6 @@ pub fn draw<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, 
     }
 }
 
-/// Returns the areas of the list and the text.
 fn areas(listed: ListKind, in_text: bool, area: Rect) -> (Option<Rect>, Option<Rect>) {
     if area.width < BOTH_FROM {
         return if in_text { (None, Some(area)) } else { (Some(area), None) };

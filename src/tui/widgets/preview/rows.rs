@@ -31,7 +31,6 @@ enum RowKind {
     Whole,
 }
 
-/// A row of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TreeRow {
     /// The line of the tree.
@@ -108,7 +107,6 @@ impl Rows {
         }
     }
 
-    /// Returns the tree line of a row.
     pub(super) fn tree_line(&self, row: usize) -> Option<usize> {
         match self.kind()? {
             RowKind::Tree(rows) => rows.get(row).map(|row| row.line),
