@@ -1,7 +1,7 @@
 //! Reading of input data: kinds of data sets, shards, tar entries as samples, contents of parts.
 //!
-//! All data is treated as hostile: names, sizes and headers may have any value. Nothing is written, except by `tgz::rewrite` and
-//! `tar::prefix`, which use `storage`.
+//! All data is treated as hostile: names, sizes and headers may have any value. Nothing is written, except by [`tgz::rewrite`] and
+//! [`tar::write_prefixed`], which use `storage`.
 
 mod compressed;
 pub mod contents;
