@@ -179,7 +179,9 @@ fn decode(format: &mut dyn FormatReader, done: &dyn Fn() -> bool) -> Result<Wave
 /// Collects peaks. The intervals grow with the sound, so that their number is bounded.
 #[derive(Default)]
 struct Outline {
+    /// Minimum and maximum sample of each complete interval.
     peaks: Vec<(f32, f32)>,
+    /// Minimum and maximum sample of the interval that has begun.
     current: (f32, f32),
     in_current: u64,
     per_peak: u64,

@@ -23,6 +23,7 @@ pub fn peek_samples(shard: &Shard, count: usize) -> Outcome<Vec<SampleSketch>> {
 struct FirstSamples<'a> {
     shard: &'a str,
     count: usize,
+    /// Name, offset and size in bytes of the parts of the current sample.
     parts: Vec<(String, u64, u64)>,
     found: Vec<SampleSketch>,
 }

@@ -89,8 +89,9 @@ struct Run<'a, W> {
     walker: Walker<'a, W>,
     next_beat: u64,
     counted: u64,
-    /// Number of damaged places so far; then the number of bytes in those that are not reported individually.
+    /// Number of damaged places so far.
     places: u64,
+    /// Damaged places that are not reported individually: the offset of the first, and the number of bytes in all of them.
     folded: Option<(u64, u64)>,
 }
 

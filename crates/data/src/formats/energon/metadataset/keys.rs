@@ -49,6 +49,7 @@ pub(super) struct Keys<'a> {
     pub(super) at: Mark,
     /// Kind of element for messages, such as `a member of a blend`.
     what: &'a str,
+    /// Key, location of the key, and value.
     entries: Vec<(String, Mark, Marked)>,
 }
 
