@@ -37,9 +37,12 @@ struct DistanceRange {
 /// Computes classes. Owns reusable buffers.
 #[derive(Default)]
 pub(super) struct Classes {
+    /// Ranges of distances in the parts before the current one.
     earlier: Vec<DistanceRange>,
     added: Vec<DistanceRange>,
+    /// Distances, each with the number of copies that begin there; negative if they end.
     changes: Vec<(u32, i64)>,
+    /// Ranges of distances with enough windows, both bounds included.
     sufficient_distances: Vec<(u32, u32)>,
 }
 

@@ -41,6 +41,7 @@ struct SampleStage {
     sample_distance: u64,
     one_in: u64,
     base: u64,
+    /// Key and position of the last sampled anchor.
     last_sample: Option<(u64, u64)>,
     /// Period with which the previous windows repeat, in bytes; 0 if they do not.
     period: u64,
