@@ -86,6 +86,7 @@ pub struct Samples<'a> {
     keys_from_one: bool,
     chunks: Chunks,
     sizes: Option<WordReader>,
+    /// The remaining sizes of the current word, the next one in its highest bits, and their number.
     small: (u32, u32),
     number: u64,
     time: i64,
