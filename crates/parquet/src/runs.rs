@@ -141,6 +141,7 @@ fn packed_run(rest: &[u8], groups: usize, width: u32) -> Result<(Run<'_>, usize)
 pub(crate) struct RunWriter {
     max: u32,
     bytes: Vec<u8>,
+    /// The current value, and how often it was appended in succession.
     run: (u32, u64),
 }
 

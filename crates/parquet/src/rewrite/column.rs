@@ -9,7 +9,9 @@ use parquet::basic::CompressionCodec;
 pub(crate) mod chunk_field {
     pub(crate) const FILE_OFFSET: i16 = 2;
     pub(crate) const METADATA: i16 = 3;
+    /// Offset and length.
     pub(crate) const OFFSET_INDEX: (i16, i16) = (4, 5);
+    /// Offset and length.
     pub(crate) const COLUMN_INDEX: (i16, i16) = (6, 7);
 }
 
@@ -27,6 +29,7 @@ pub(crate) mod metadata_field {
     pub(crate) const DICTIONARY_PAGE: i16 = 11;
     pub(crate) const STATISTICS: i16 = 12;
     pub(crate) const ENCODING_STATISTICS: i16 = 13;
+    /// Offset and length.
     pub(crate) const BLOOM_FILTER: (i16, i16) = (14, 15);
     pub(crate) const SIZE_STATISTICS: i16 = 16;
 }
