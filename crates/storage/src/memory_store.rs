@@ -60,6 +60,7 @@ struct MemoryStore {
 
 /// An object that is being uploaded.
 struct MemoryUpload {
+    /// Bucket, key, and identifier of the upload.
     name: (String, String, String),
     bytes: u64,
     is_finished: bool,

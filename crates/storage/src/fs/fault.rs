@@ -104,6 +104,7 @@ type Watch = Box<dyn Fn(Op) + Send + Sync>;
 struct State {
     count: u64,
     log: Vec<(Op, PathBuf)>,
+    /// Path, offset and length in bytes.
     released_ranges: Vec<(PathBuf, u64, u64)>,
     has_lost_power: bool,
     memory: super::volatile::Volatile,
