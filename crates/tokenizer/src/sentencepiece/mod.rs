@@ -39,6 +39,7 @@ enum Kind {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     normalized: Vec<u8>,
+    /// Id of each piece, and its length in bytes of the normalized text.
     cut: Vec<(u32, u32)>,
     best: Vec<unigram::BestCut>,
     bpe: bpe::Scratch,
