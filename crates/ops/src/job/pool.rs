@@ -85,6 +85,7 @@ struct UnitQueue<T> {
 
 struct Results<T> {
     done: Vec<Option<T>>,
+    /// The failure of the first unit that failed, and the position of the unit. Other failures precede cancellations.
     failure: Option<(usize, Failure)>,
 }
 

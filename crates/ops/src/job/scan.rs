@@ -49,6 +49,7 @@ pub(super) struct State {
     failure: Option<Failure>,
     finished: bool,
     spool_bytes: u64,
+    /// The version of the state, the time of the snapshot, and the facts.
     snapshot: Option<(u64, Instant, Arc<DatasetFacts>)>,
 }
 

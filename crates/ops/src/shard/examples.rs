@@ -123,6 +123,7 @@ pub struct PartShare {
 #[derive(Clone, Debug, Default)]
 pub struct PartTally {
     samples: u64,
+    /// Number of samples and bytes for each part name.
     names: HashMap<Vec<u8>, (u64, u64)>,
     unlisted: u64,
 }

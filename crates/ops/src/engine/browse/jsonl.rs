@@ -218,6 +218,7 @@ impl Line {
 struct ListBatch<'a> {
     shared: &'a LineIndex,
     begin: u64,
+    /// Begin and end of each line, and whether it may be an object.
     batch: Vec<(u64, u64, bool)>,
 }
 

@@ -175,6 +175,7 @@ impl Matches {
 #[derive(Debug, Default)]
 pub(super) struct MatchesBuilder {
     groups: Vec<Arc<Bits>>,
+    /// Number of each group that failed, and why.
     failures: Vec<(u32, Arc<str>)>,
 }
 

@@ -163,7 +163,7 @@ pub trait Catalog: Send + Sync {
     /// Allows the scan of all groups, including those far from the samples in view. Never waits.
     fn scan_all(&self) {}
 
-    /// Whether the scan waits for a group to be [preferred](Self::prefer). Never waits.
+    /// Whether the scan continues only when a group is [preferred](Self::prefer). Never waits.
     fn is_idle(&self) -> bool {
         false
     }

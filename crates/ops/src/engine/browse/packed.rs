@@ -159,6 +159,7 @@ impl PackedOffsets {
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedNames {
     pieces: ChunkedBytes,
+    /// Position in `pieces` of every 64th name.
     marks: Vec<(u32, u32)>,
     len: u64,
 }

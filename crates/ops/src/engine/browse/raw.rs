@@ -221,6 +221,7 @@ struct OffsetSink<'a> {
     findings: &'a ShardFindings,
     /// The bits of the parts of the sample that is being read.
     parts: u64,
+    /// Offset and end of each sample that is not yet in the index.
     batch: Vec<(u64, u64)>,
     flushed: Instant,
 }

@@ -308,6 +308,7 @@ impl PartNames {
 /// Iterator over the part rows of a shard, one row ahead of its sample rows.
 struct PartRows<'a> {
     rows: rusqlite::Rows<'a>,
+    /// Position of the sample and name of the part in the row that was read ahead.
     next: Option<(u64, String)>,
     is_over: bool,
 }

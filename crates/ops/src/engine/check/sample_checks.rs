@@ -17,6 +17,7 @@ const MAX_PARTS: usize = 128;
 #[derive(Clone, Debug, Default)]
 pub(super) struct FieldParts {
     bits: HashMap<String, u32>,
+    /// Name and expression of each field, and the bits of the parts that may fill it.
     fields: Vec<(String, String, u128)>,
 }
 

@@ -22,6 +22,7 @@ const SORT_BYTES: usize = 16 << 20;
 pub(super) struct UnindexedPieces {
     parts: HashSet<String>,
     samples: u64,
+    /// Key and shard of the first sample without a row.
     first: Option<(String, ShardId)>,
 }
 
@@ -60,6 +61,7 @@ impl UnindexedPieces {
 /// The keys and part names of the shards of a data set without tables.
 pub(super) struct KeySpools {
     scratch: Scratch,
+    /// The spools by `tar_file_id`, in any order.
     spools: Mutex<Vec<(u32, SpooledShard)>>,
 }
 

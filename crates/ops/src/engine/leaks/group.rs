@@ -139,6 +139,7 @@ impl Matcher<5> for Contents {
 pub(super) struct LeakGroups {
     kept: BTreeMap<LeakKind, Vec<Group>>,
     counts: BTreeMap<LeakKind, u64>,
+    /// Number of leaks between two splits, by their numbers, the lower one first.
     pair_counts: BTreeMap<(u32, u32), u64>,
     pub(super) common_names: u64,
 }

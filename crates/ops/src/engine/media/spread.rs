@@ -142,8 +142,11 @@ struct SpreadTally {
     spread: MediaSpread,
     formats: BTreeMap<String, u64>,
     modes: BTreeMap<String, u64>,
+    /// Number of pictures by width and height.
     sizes: BTreeMap<(u32, u32), u64>,
+    /// Number of videos by width and height.
     video_sizes: BTreeMap<(u32, u32), u64>,
+    /// Number of sounds by sample rate and number of channels.
     audio: BTreeMap<(u32, u32), u64>,
     /// Number of rows in `video_sizes` and in `audio`, including those beyond their limits.
     videos: u64,

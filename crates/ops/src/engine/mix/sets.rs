@@ -87,6 +87,7 @@ pub(super) enum MemberSource {
 /// The splits of a WebDataset, with braces expanded.
 #[derive(Debug)]
 pub(super) struct Splits {
+    /// The names of the splits with their shards.
     parts: Vec<(String, Vec<String>)>,
     excludes: HashSet<String>,
     /// The problem of a key that occurs twice in the file.
@@ -115,8 +116,11 @@ impl SplitView {
 #[derive(Default)]
 pub(super) struct MemberCache {
     opened: HashMap<PathBuf, Result<MemberSource, UnusableMember>>,
+    /// By folder and name of the split file.
     splits: HashMap<(PathBuf, String), Result<Rc<Splits>, UnusableMember>>,
+    /// By folder, name of the split file, and split.
     views: HashMap<(PathBuf, String, String), Result<Rc<SplitView>, UnusableMember>>,
+    /// By folder and name of the dataset yaml: the result of [`is_crude`](Self::is_crude).
     crude: HashMap<(PathBuf, String), Result<bool, UnusableMember>>,
     /// Problems in the files of the members that do not prevent the loader from reading them.
     pub(super) findings: Vec<Problem>,

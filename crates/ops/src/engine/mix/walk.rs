@@ -64,6 +64,7 @@ pub(super) struct Walk<'a> {
     pub(super) with_aux: Vec<AuxMember>,
     /// The files that contain the current position, outermost first.
     open: Vec<PathBuf>,
+    /// Path, location and message of each reported problem.
     reported: HashSet<(String, Mark, String)>,
     /// Nested files that were read without mistakes, without duplicates.
     pub(super) nested: Vec<Rc<MixFile>>,

@@ -108,6 +108,7 @@ impl Ranges {
 /// Ranges in order, returned document by document.
 pub(super) struct Walk<'a> {
     cursor: Cursor<'a>,
+    /// Start and end of the range that was read ahead.
     next: Option<(u64, u64)>,
 }
 

@@ -138,6 +138,7 @@ struct DynamicWeights {
     weights: Vec<f64>,
     used: Vec<f64>,
     next: Vec<u64>,
+    /// First id of each data set, and the id after its last one.
     bounds: Vec<(u64, u64)>,
 }
 

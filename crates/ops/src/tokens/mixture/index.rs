@@ -11,6 +11,7 @@ const SAMPLES_PER_CALL: usize = 1 << 14;
 /// An index in memory. Stores one epoch, with four bytes per sample (eight for more than 2³² samples).
 pub struct MixtureIndex {
     ids: Ids,
+    /// First id of each data set, and the id after its last one.
     bounds: Vec<(u64, u64)>,
     used: Vec<u64>,
     samples: u64,

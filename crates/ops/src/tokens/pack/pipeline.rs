@@ -98,6 +98,7 @@ struct Pipeline<'a, 'b> {
 struct Flow {
     /// Memory of blocks that are read but not assembled yet, in bytes.
     in_flight: usize,
+    /// Buffers of assembled blocks, to be used again: their text, and their encoded documents.
     spares: Vec<(Vec<u8>, PackedPiece)>,
 }
 

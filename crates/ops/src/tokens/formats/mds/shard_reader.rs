@@ -175,6 +175,7 @@ impl ShardReader<'_> {
 /// Hashes the bytes that are read. Reading fails when the check is cancelled.
 pub(super) struct HashingReader<'a, R> {
     inner: R,
+    /// Each with the name of its algorithm.
     hashers: Vec<(String, Box<dyn Hasher>)>,
     handles: &'a Handles<'a>,
     /// Whether the bytes count towards the progress.

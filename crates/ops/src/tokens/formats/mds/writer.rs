@@ -193,6 +193,7 @@ impl TokenWriter for Writer<'_> {
 /// A file that computes hashes of its bytes while they are written.
 struct HashedFile {
     file: BufferedFile,
+    /// Each with the name of its algorithm.
     hashers: Vec<(String, Box<dyn Hasher>)>,
     /// The reason why a write through [`io::Write`] failed.
     failure: Option<Failure>,

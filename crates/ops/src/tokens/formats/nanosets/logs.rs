@@ -18,7 +18,7 @@ use std::time::SystemTime;
 
 /// Maximum size of an `executor.json`, in bytes.
 const MAX_LOG_BYTES: u64 = 16 << 20;
-/// Permission bits of files and folders in the log folder.
+/// Permission bits in the log folder: of files, and of folders.
 const MODES: (u32, u32) = (0o644, 0o755);
 /// Maximum number of file names in a log.
 const MAX_LISTED_FILES: usize = 1_000;

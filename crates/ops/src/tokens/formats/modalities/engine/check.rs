@@ -215,6 +215,7 @@ fn scan(
 struct DocumentEnds {
     known: Option<u32>,
     other: u64,
+    /// The number of the first document with another end, and its last token.
     first_other: Option<(u64, u32)>,
     doubled: u64,
 }
