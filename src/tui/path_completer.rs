@@ -15,6 +15,7 @@ const MAX_OBJECTS: usize = 2_000;
 
 /// Requests completions and offers them to the field.
 pub struct PathCompleter {
+    /// Takes the folder of relative paths and the typed text; returns the typed text and its completion.
     worker: LatestWorker<(PathBuf, String), (String, Option<String>)>,
 }
 

@@ -32,6 +32,7 @@ impl Wake {
 }
 
 struct QuestionSlot<Q> {
+    /// The waiting request and its number.
     question: Option<(u64, Q)>,
     closed: bool,
 }
@@ -39,6 +40,7 @@ struct QuestionSlot<Q> {
 struct LatestState<Q, A> {
     slot: Mutex<QuestionSlot<Q>>,
     submitted: Condvar,
+    /// The newest answer, and the number of its request.
     answer: Mutex<Option<(u64, A)>>,
     /// The number of the last request whose answer panicked.
     panicked_question: AtomicU64,

@@ -47,6 +47,7 @@ pub(super) struct Row {
 /// The guide of `mix index`.
 pub struct MixtureGuide {
     folder: PathBuf,
+    /// Finds token folders: takes the folder to search, and the folders of the plan.
     finder: LatestWorker<(PathBuf, Vec<PathBuf>), Result<Vec<TokenFolder>, String>>,
     adder: LatestWorker<PathBuf, Result<TokenFolder, String>>,
     /// The result of the search, once it has ended.

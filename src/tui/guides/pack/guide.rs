@@ -44,6 +44,7 @@ type FilesRequest = (Vec<String>, [Option<String>; 4], Vec<&'static str>);
 struct LastRequests {
     files: Option<FilesRequest>,
     extract: Option<(TextField, DocumentRules, usize)>,
+    /// The tokenizer, the document to encode, and a plan with only the answers that affect the result.
     tokenizer: Option<(String, Option<Arc<str>>, PackPlan)>,
     preview: Option<PackPlan>,
 }

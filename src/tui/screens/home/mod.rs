@@ -74,6 +74,7 @@ pub struct Home {
     /// Paths whose facts may be out of date.
     stale: HashSet<PathBuf>,
     reader: LatestWorker<PaneContent, ReadResult>,
+    /// Reads the facts of the entries at these paths.
     facts_stream: Stream<PathBuf, (PathBuf, EntryFacts)>,
     mounter: Mounter,
     matcher: Matcher,

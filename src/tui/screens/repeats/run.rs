@@ -54,6 +54,7 @@ pub struct RunRanges {
     /// Number of bytes read in the search for a first copy, and the maximum number of bytes to read.
     search_progress: (Arc<AtomicU64>, u64),
     opener: LatestWorker<PathBuf, Outcome<RemovedRanges>>,
+    /// Reads rows: takes the number of the first row and the number of rows.
     row_reader: LatestWorker<(Arc<RemovedRanges>, u64, usize), Outcome<Vec<Document>>>,
     page_reader: Stoppable<(Arc<RemovedRanges>, DocumentAt), (DocumentAt, Outcome<Page>)>,
     finder: Stoppable<CopySearch, Outcome<Option<FirstCopy>>>,

@@ -49,6 +49,7 @@ impl std::fmt::Debug for EncodedPicture {
 #[derive(Clone, Debug)]
 pub struct Pixels {
     graphics: Graphics,
+    /// Width and height of a cell in pixels; `None` if they are unknown.
     cell: Option<(u16, u16)>,
     ready: Vec<EncodedPicture>,
     requests: Vec<PictureRequest>,

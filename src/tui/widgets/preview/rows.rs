@@ -12,6 +12,7 @@ use unicode_width::UnicodeWidthStr;
 /// The rows of a body, computed when it is first drawn or drawn with another width.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
+    /// The width and the content.
     built_for: Option<(usize, RowKind)>,
     width: usize,
     ascii: bool,

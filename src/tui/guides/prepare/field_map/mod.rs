@@ -55,6 +55,7 @@ pub struct FieldMapStep {
     pub cycle: Option<CompletionCycle>,
     /// Typed texts by class and field, restored when a class is selected again.
     memory: BTreeMap<(String, String), String>,
+    /// Class and name of each field whose expression the user changed.
     touched: BTreeSet<(String, String)>,
     focus: usize,
 }

@@ -92,6 +92,7 @@ impl SampleStore {
 #[derive(Default)]
 pub struct SampleEvaluator {
     store: SampleStore,
+    /// By shard, key and part.
     pictures: BTreeMap<(String, String, String), Result<Arc<Picture>, String>>,
 }
 

@@ -59,6 +59,7 @@ pub struct SourceStep {
     pub shows_detail: bool,
     /// The mistake in the typed pattern.
     fault: Option<String>,
+    /// The last pattern that was checked, and the number of shards at that time.
     checked: Option<(String, usize)>,
     focus: usize,
 }
