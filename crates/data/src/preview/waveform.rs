@@ -183,7 +183,9 @@ struct Outline {
     peaks: Vec<(f32, f32)>,
     /// Minimum and maximum sample of the interval that has begun.
     current: (f32, f32),
+    /// Number of frames in the interval that has begun.
     in_current: u64,
+    /// Number of frames in a complete interval.
     per_peak: u64,
     frames: u64,
     rate: u32,

@@ -50,6 +50,7 @@ pub struct Shortener<'a> {
     ranges: &'a [Range],
     /// Start of the first pending range, moved to a character boundary; `None` until its position is reached.
     start: Option<u64>,
+    /// Offset of the next piece in the text.
     at: u64,
 }
 

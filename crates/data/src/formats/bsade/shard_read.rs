@@ -122,6 +122,7 @@ fn refusal(why: impl Into<String>) -> Failure {
 #[derive(Debug)]
 pub struct DocumentLocations<'a> {
     shard: &'a Shard,
+    /// Number of the next document.
     next: u64,
     /// Offsets of the documents from `first` on.
     offsets: Vec<u64>,

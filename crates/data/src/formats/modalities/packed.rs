@@ -225,6 +225,7 @@ impl PackedReader {
 /// Iterates over the documents of a packed file.
 pub struct Items<'a> {
     reader: IndexReader<'a>,
+    /// See [`Layout::base`].
     base: u64,
 }
 

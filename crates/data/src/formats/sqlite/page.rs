@@ -31,10 +31,14 @@ const LOCAL_MIN: usize = (PAGE_BYTES - 12) * 32 / 255 - 23;
 #[derive(Debug)]
 pub(super) struct PageBuffer {
     bytes: Box<[u8; PAGE_BYTES]>,
+    /// Offset of the header in the page.
     start: usize,
     kind: u8,
+    /// Offset of the first cell pointer.
     pointers: usize,
+    /// Number of cells.
     cells: u16,
+    /// Offset of the cell added last: cells occupy the rest of the page.
     content: usize,
 }
 

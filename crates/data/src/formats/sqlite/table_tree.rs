@@ -18,6 +18,7 @@ pub struct TableTree {
 struct Level {
     pending: Option<Vec<Child>>,
     current: Vec<Child>,
+    /// Bytes that the children in `current` take on their page.
     used: usize,
 }
 

@@ -24,6 +24,7 @@ pub struct LineDocuments {
     input: UnpackedReader,
     source: Arc<ReadFile>,
     file: TextFile,
+    /// Maximum length in bytes of a line that is read into memory as a whole.
     buffered_line: usize,
     cancel: Cancel,
     /// Read buffer; the first `filled` bytes hold data.

@@ -79,8 +79,11 @@ pub(super) fn has_array_lines(file: &TextFile, cancel: &Cancel) -> Outcome<bool>
 /// Reads the text of a file byte by byte.
 struct Text<'a> {
     input: UnpackedReader,
+    /// The bytes that were read at once.
     step: Vec<u8>,
+    /// Index in `step` of the next byte.
     at: usize,
+    /// Number of bytes returned.
     taken: u64,
     cancel: &'a Cancel,
 }

@@ -79,8 +79,10 @@ fn first_not_utf8(line: &[u8]) -> Option<usize> {
 /// An encoding that Python detects by a byte-order mark or by zero bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct WideEncoding {
+    /// Bytes of a code unit: 2 or 4.
     unit: usize,
     is_big_endian: bool,
+    /// Bytes of the byte-order mark; 0 if there is none.
     mark: usize,
 }
 

@@ -76,6 +76,7 @@ struct Draft {
     header_at: u64,
     content_offset: i128,
     size: i128,
+    /// Offset of the next header.
     next: i128,
     /// Like `next`, but computed from the size in the entry's own header; `None` if that size is 0.
     next_by_own_size: Option<i128>,

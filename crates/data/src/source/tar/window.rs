@@ -42,8 +42,11 @@ pub(super) struct FileWindow {
     file: Arc<ReadFile>,
     len: u64,
     buffer: Vec<u8>,
+    /// Offset in the file of the first byte of `buffer`.
     start: u64,
+    /// Number of bytes of `buffer` that hold data.
     filled: usize,
+    /// Number of bytes of the last read.
     chunk: usize,
     /// Offset at which reads must end.
     with_end: u64,
