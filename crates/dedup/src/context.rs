@@ -14,6 +14,7 @@ const MARGIN: u32 = 2 << 10;
 pub(super) struct Context<'a> {
     left: &'a [u8],
     right: &'a [u8],
+    /// Position of the anchor, between both sides.
     at: u64,
     /// Number of bytes on each side that belong to windows.
     pub far: u32,

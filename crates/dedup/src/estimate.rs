@@ -39,7 +39,9 @@ struct SampleStage {
     min_length: u64,
     /// Distance between two samples of one anchor, in windows.
     sample_distance: u64,
+    /// One in this many anchors is sampled.
     one_in: u64,
+    /// Position of the document in the whole text.
     base: u64,
     /// Key and position of the last sampled anchor.
     last_sample: Option<(u64, u64)>,

@@ -34,6 +34,7 @@ pub(super) struct Candidates {
     flags: [u8; BLOCK_WINDOWS / 2],
     /// Indexes of the non-zero words of flags.
     words: [u16; BLOCK_WINDOWS / PLACES_PER_WORD],
+    /// Index of each candidate in the block; the first `len` are valid.
     at: [u16; BLOCK_WINDOWS],
     len: usize,
 }

@@ -101,6 +101,7 @@ struct Count {
 #[derive(Debug)]
 pub(super) struct Extrapolation<'a> {
     read_share: ReadShare<'a>,
+    /// Position before which nothing is removed.
     own: u64,
     survival: SurvivalOdds,
     /// The same odds with one lot omitted.

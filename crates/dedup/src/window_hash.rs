@@ -27,6 +27,7 @@ pub(super) struct WindowHash {
 
 /// The candidates of one block, in order.
 pub(super) struct CandidateBlock {
+    /// Index of each candidate in the block; the first `len` are valid.
     at: [u32; BLOCK_WINDOWS],
     hash: [u64; BLOCK_WINDOWS],
     len: usize,
