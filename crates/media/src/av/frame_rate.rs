@@ -16,11 +16,15 @@ const RATE_UNIT_SECONDS: f64 = 12.0 * 1001.0;
 #[derive(Clone, Debug)]
 pub struct FrameRateEstimator {
     base: Rational,
+    /// Time stamp of the third frame, from which the duration is measured.
     first: Option<i64>,
+    /// The last time stamp.
     last: Option<i64>,
     frames: u64,
     is_finished: bool,
+    /// Number of positive intervals between frames.
     steps: u64,
+    /// Sum of these intervals, in units of `base`.
     sum: i64,
     /// For each rate, the sums of the errors and of their squares, for time stamps on the beat and between beats.
     errors: Vec<[[f64; 2]; 2]>,

@@ -47,9 +47,12 @@ pub fn next(reader: &mut Reader, at: u64, end: u64) -> Result<Option<BoxHeader>,
 /// Reads big-endian 32-bit words, a piece of the table at a time.
 #[derive(Clone, Debug, Default)]
 pub struct WordReader {
+    /// Offset of the next piece in the file.
     at: u64,
+    /// Number of words that were not returned yet.
     left: u64,
     piece: Vec<u8>,
+    /// Number of bytes of the piece that were returned.
     done: usize,
 }
 

@@ -142,11 +142,14 @@ struct EditWalk<'a> {
     first: Option<i64>,
     /// The earliest presentation time; -1 before any is known.
     earliest: i64,
+    /// Duration of the empty edits at the beginning.
     pauses: i64,
     cut: i64,
+    /// Presentation time at the end of the edits so far.
     end: i64,
     /// Number of audio edits so far: samples are cut only before the first one.
     sound_edits: u32,
+    /// Number of samples visited, which is limited.
     steps: u64,
     exceeds_file: bool,
 }

@@ -70,6 +70,7 @@ impl DurationTable {
 /// A value that applies to a number of samples.
 #[derive(Clone, Debug, Default)]
 struct Run<T> {
+    /// Number of samples to which the value still applies.
     left: u64,
     value: T,
 }

@@ -52,7 +52,9 @@ fn syncsafe(plain: u32) -> u32 {
 struct Id3Tag {
     version: u8,
     unsynchronised: bool,
+    /// Offset of the next frame in the file.
     at: u64,
+    /// Number of bytes left in the tag.
     left: i64,
 }
 
