@@ -90,6 +90,7 @@ pub(crate) struct JobProgress {
     pace: Option<f64>,
     began: Option<Instant>,
     stage_began: Option<Instant>,
+    /// The smoothed remaining time of the job in seconds, and when it was computed.
     left: Option<(Instant, f64)>,
 }
 

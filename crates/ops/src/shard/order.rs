@@ -27,6 +27,7 @@ pub(super) struct Arranger<'a> {
     counts: BTreeMap<String, u64>,
     /// Number of samples of each split, for each set that is written.
     totals: SplitCounts,
+    /// Number of samples that were passed on.
     taken: u64,
     record: Vec<u8>,
 }

@@ -56,7 +56,9 @@ pub(super) struct PackedOffsets {
     /// Offset and position of every 64th entry.
     marks: Vec<(u64, (u32, u32))>,
     len: u64,
+    /// The last offset.
     last: u64,
+    /// The end of the range that begins at the last offset.
     end: u64,
 }
 

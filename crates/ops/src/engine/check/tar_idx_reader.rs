@@ -11,8 +11,10 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub(super) struct TarIdxReader {
     file: ReadFile,
     buffer: Vec<u8>,
+    /// Number of bytes of `buffer` that hold data, and of those that were returned.
     filled: usize,
     used: usize,
+    /// Offset in the file after the buffer.
     at: u64,
 }
 

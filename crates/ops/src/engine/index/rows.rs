@@ -31,6 +31,7 @@ struct LastEnds {
 /// Writes a row spool.
 pub(in crate::engine) struct RowWriter {
     out: SpoolWriter,
+    /// The first names, which a linear search finds faster than `numbers`.
     first: Vec<Box<str>>,
     numbers: HashMap<Box<str>, u64>,
     key: Vec<u8>,
@@ -114,6 +115,7 @@ pub(in crate::engine) enum Record {
 pub(in crate::engine) struct RowReader {
     from: SpoolReader,
     names: Vec<Vec<u8>>,
+    /// Index in `names` of the current name; `None` if it is in `name`.
     known: Option<usize>,
     name: Vec<u8>,
     key: Vec<u8>,

@@ -34,8 +34,11 @@ pub(super) struct Group {
     /// Total number of samples in each split.
     counts: Vec<(u32, u64)>,
     last: Option<SamplePosition>,
+    /// Shard and number of the sample of the first record.
     first: Option<(u32, u64)>,
+    /// Whether the records belong to more than one sample.
     has_others: bool,
+    /// The tag of the sample of the first record.
     tag: Option<u64>,
     has_other_tags: bool,
     ordinal: u64,

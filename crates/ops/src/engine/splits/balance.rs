@@ -118,6 +118,7 @@ pub fn parse_ratios(editor: &SplitEditor, text: &str) -> Outcome<Vec<(Arc<str>, 
 /// A split and its movable shards during the computation.
 struct SplitBalance {
     name: Arc<str>,
+    /// Number of samples that the split should have.
     wanted: f64,
     samples: u64,
     /// The shards that may be moved: number of samples and position in the data set.

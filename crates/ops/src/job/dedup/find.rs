@@ -383,10 +383,14 @@ pub(super) struct Cursor<'a> {
     open: &'a OpenFiles,
     /// Start of the unit in the whole text, subtracted from every position.
     base: u64,
+    /// Index of the next interval to read.
     at: u64,
+    /// Index after the last interval.
     end: u64,
     buffer: Vec<u8>,
+    /// Number of bytes of `buffer` that were returned.
     used: usize,
+    /// Maximum number of intervals per read.
     step: usize,
 }
 

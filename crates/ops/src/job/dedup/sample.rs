@@ -104,11 +104,13 @@ struct SampleReader<'a> {
     inputs: &'a Inputs,
     rules: &'a [Rule],
     starts: &'a [u64],
+    /// Sampling rate of the keys for each rule: one in this many is examined.
     one_in: Vec<u64>,
     search: Option<SearchBudget>,
     /// Bytes of text held in memory, and their limit.
     stored_bytes: AtomicU64,
     max_stored_bytes: u64,
+    /// When reading stops; `None` if the whole text is searched.
     until: Option<Instant>,
     /// Number of recorded positions of windows, and its limit.
     kept: AtomicU64,

@@ -33,6 +33,7 @@ const RANGE_BUFFER_BYTES: usize = 64 << 10;
 /// The line that contains a position in the text of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PlaceInLine {
+    /// The position.
     pub(super) at: u64,
     /// The output file.
     pub(super) file: String,

@@ -56,7 +56,9 @@ pub(super) fn unpack(context: &Context, own: &RunFolder, selection: &Selection) 
 pub(super) struct RenamedShard {
     pub(super) target: PathBuf,
     pub(super) bytes: u64,
+    /// The rewritten file, until it is published as `target`.
     written: PathBuf,
+    /// Permission bits of the shard.
     mode: u32,
     /// State of the original.
     before: FileStamp,

@@ -90,9 +90,13 @@ fn fill<T: Id>(choice: &mut impl Choice, samples: u64, ids: &mut Vec<T>, handles
 /// State for up to `D` data sets.
 struct FixedWeights<const D: usize> {
     weights: [f64; D],
+    /// Number of windows that were drawn from each data set; infinite for places without a data set.
     used: [f64; D],
+    /// The id that each data set yields next.
     next: [u64; D],
+    /// First id of each data set.
     start: [u64; D],
+    /// The id after the last one of each data set.
     end: [u64; D],
 }
 
@@ -136,7 +140,9 @@ impl<const D: usize> Choice for FixedWeights<D> {
 /// State for any number of data sets.
 struct DynamicWeights {
     weights: Vec<f64>,
+    /// Number of windows that were drawn from each data set.
     used: Vec<f64>,
+    /// The id that each data set yields next.
     next: Vec<u64>,
     /// First id of each data set, and the id after its last one.
     bounds: Vec<(u64, u64)>,

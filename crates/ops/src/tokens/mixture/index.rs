@@ -13,7 +13,9 @@ pub struct MixtureIndex {
     ids: Ids,
     /// First id of each data set, and the id after its last one.
     bounds: Vec<(u64, u64)>,
+    /// Number of samples of each data set in one epoch.
     used: Vec<u64>,
+    /// Number of samples that the index yields.
     samples: u64,
 }
 

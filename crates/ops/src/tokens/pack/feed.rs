@@ -30,6 +30,7 @@ pub(super) struct BlockAndPosition {
 /// Reads the files of a pass.
 pub(super) struct PassReader<'a> {
     pass: &'a Pass,
+    /// Number of the pass.
     number: usize,
     index: Option<&'a ReadFile>,
     fields: &'a DocumentFields,

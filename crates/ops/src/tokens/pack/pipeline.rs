@@ -104,7 +104,9 @@ struct Flow {
 
 struct ReorderBuffer<'a, 'b> {
     assembler: &'a mut Assembler<'b>,
+    /// Number of the block that is assembled next.
     next: u64,
+    /// Encoded blocks by number, each with the memory that it takes in bytes.
     waiting: BTreeMap<u64, (BlockAndPosition, PackedPiece, usize)>,
     mismatch: Option<Box<Mismatch>>,
     /// Whether a block was only partly assembled. No further block may then be assembled.

@@ -21,7 +21,9 @@ const CANCEL_CHECK_EVERY: u64 = 1 << 14;
 pub struct IndexRepair {
     packed: PackedReader,
     stamp: FileStamp,
+    /// Number of documents with a wrong offset.
     misplaced: u64,
+    /// The first of these documents, counted from 0.
     first: u64,
 }
 

@@ -342,11 +342,13 @@ fn changed_file(path: &Path) -> Failure {
 struct ChunkReader {
     path: PathBuf,
     stamp: FileStamp,
+    /// The buffer.
     kept: Vec<u8>,
     /// Number of bytes of the buffer that are consumed.
     taken: usize,
     /// File offset after the buffer.
     next: u64,
+    /// Maximum size of a read, in bytes.
     most: u64,
 }
 
