@@ -86,8 +86,9 @@ pub(super) struct WordBuffers {
     count: usize,
     /// The rank of the pair of each symbol and the previous one.
     ranks: Vec<u32>,
-    /// The symbols of the piece that is being merged, and the rank of the pair of each symbol and the next one.
+    /// The symbols of the piece that is being merged.
     piece: Vec<u32>,
+    /// The rank of the pair of each symbol of `piece` and the next one.
     with: Vec<u32>,
 }
 
