@@ -1,6 +1,7 @@
 //! Completes a plan with `--update` by the answers in the plan of the previous run.
 
 use gristmill_core::{Duplicates, PreparePlan, PreparedFacts, Rerun, SampleMapping, Scope, SplitPlan, Tgz};
+use std::collections::HashSet;
 
 /// Returns the plan to execute. For an update, missing answers that decide about new shards are taken from the recorded plan. This does not
 /// apply to `dataset.yaml`, which an update leaves unchanged unless the plan contains an answer.
@@ -40,11 +41,8 @@ pub fn recorded(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> Prepare
             record.dataset_yaml_name = old.dataset_yaml_name.clone();
         }
         let added = std::mem::replace(&mut record.excludes, old.excludes.clone());
-        for item in added {
-            if !record.excludes.contains(&item) {
-                record.excludes.push(item);
-            }
-        }
+        let mut known: HashSet<&str> = old.excludes.iter().map(String::as_str).collect();
+        record.excludes.extend(added.iter().filter(|item| known.insert(item.as_str())).cloned());
     }
     // After the rename, no key is repeated.
     if record.duplicates == Duplicates::Prefix {
@@ -76,7 +74,7 @@ mod tests {
         old.media = Some(MediaPlan { filter: MediaFilter::Extension, decode: false });
         let mut update = PreparePlan::new("d");
         update.rerun = Rerun::Update;
-        update.excludes = vec!["a.tar/2".into()];
+        update.excludes = ["a.tar/2", "a.tar/1", "a.tar/2"].map(String::from).to_vec();
         let facts = prepared_by(old.clone());
         let plan = inherited(&update, Some(&facts));
         assert_eq!(plan.splits, old.splits);
@@ -84,7 +82,7 @@ mod tests {
         assert_eq!(plan.loading, SampleMapping::Unset);
         assert_eq!(plan.scope, old.scope, "an update makes no tables that were not wanted");
         assert_eq!(plan.media, None, "media metadata needs the database");
-        assert_eq!(plan.excludes, ["a.tar/2"]);
+        assert_eq!(plan.excludes, update.excludes);
         let record = recorded(&update, Some(&facts));
         assert_eq!(record.loading, old.loading);
         assert_eq!(record.excludes, ["a.tar/1", "a.tar/2"]);

@@ -64,6 +64,9 @@ pub(super) fn take_over(
         let stays = |name: &&&str| !fresh.contains(*name) && !torn.contains(*name) && !doubled.contains(*name);
         unchanged = chosen.iter().filter(stays).map(|name| (*name).to_owned()).collect();
     }
+    // An exclude by the user is kept, even if a run would also have added it.
+    let of_plan = prepared.plan.as_ref().map_or(&[][..], |plan| &plan.excludes);
+    let of_user: HashSet<&String> = of_plan.iter().chain(&prepared.user_excludes).collect();
     let there: HashSet<&str> = facts.shards.iter().map(|shard| shard.name.as_str()).collect();
     for problem in &found {
         let is_ours = match problem.kind {
@@ -78,9 +81,7 @@ pub(super) fn take_over(
             ProblemKind::AppleDouble => apple_double_excludes(shard, prepared).collect(),
             _ => vec![exclude_item(shard, problem.subject.key.as_deref())],
         };
-        // An exclude by the user is kept, even if a run would also have added it.
-        let of_plan = prepared.plan.as_ref().map_or(&[][..], |plan| &plan.excludes);
-        items.retain(|item| !of_plan.contains(item) && !prepared.user_excludes.contains(item));
+        items.retain(|item| !of_user.contains(item));
         judged.extend(items.iter().filter(|_| is_again).cloned());
         added.extend(items);
     }
@@ -202,7 +203,8 @@ fn without_index<'p>(facts: &DatasetFacts, prepared: &'p PreparedFacts) -> Outco
 
 /// Whether an update has settings that the data set does not have yet.
 fn has_new_answers((plan, recorded): (&PreparePlan, &PreparePlan), prepared: &PreparedFacts) -> bool {
-    let excludes_more = plan.excludes.iter().any(|item| !prepared.excludes.contains(item));
+    let known: HashSet<&String> = prepared.excludes.iter().collect();
+    let excludes_more = plan.excludes.iter().any(|item| !known.contains(item));
     let differs = match prepared.plan.as_deref() {
         Some(old) => plan_file::hash(recorded) != plan_file::hash(old),
         None => plan.splits != SplitPlan::Unset || !plan.exclude_shards.is_empty(),
@@ -224,9 +226,10 @@ pub(super) fn earlier_findings(
     // A user may have combined several items with braces.
     let single: HashSet<String> =
         excludes.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default()).collect();
+    let listed: HashSet<&String> = excludes.iter().collect();
     let holds = |found: &Problem| {
         if found.kind == ProblemKind::MatchesNothing {
-            return is_done && found.subject.field.as_ref().is_some_and(|item| excludes.contains(item));
+            return is_done && found.subject.field.as_ref().is_some_and(|item| listed.contains(item));
         }
         // A later run for media metadata does not update this report.
         if found.kind == ProblemKind::StaleMedia {

@@ -311,7 +311,7 @@ fn all_excludes(
 ) -> (Vec<String>, Vec<String>) {
     let mut items = rerun::kept_excludes(&context.plan, facts, &selection.redecided);
     let needed: HashSet<&String> = required.iter().collect();
-    let known = facts.prepared.as_ref().map_or(&[][..], |prepared| &prepared.user_excludes);
+    let known: HashSet<&String> = facts.prepared.iter().flat_map(|prepared| &prepared.user_excludes).collect();
     // Shards that are not read again do not contribute to the required excludes.
     let is_of_user = |item: &&String| known.contains(item) || needed.contains(item) && !selection.added.contains(*item);
     let of_user = items.iter().filter(is_of_user).cloned().collect();
