@@ -7,6 +7,8 @@ use std::collections::HashSet;
 
 /// Limit of items that are reported individually; further items are counted.
 const MAX_NAMED_ITEMS: usize = 20;
+/// Limit of shards that are compared with a name that no shard has.
+const MAX_COMPARED_SHARDS: usize = 10_000;
 
 /// Checks `--exclude`: each pattern must be usable and match at least one shard, or a file that looks like one.
 pub(super) fn check_shard_patterns(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
@@ -52,9 +54,12 @@ pub(super) fn check_items(plan: &PreparePlan, facts: &DatasetFacts, problems: &m
         return;
     }
     let names: HashSet<&str> = facts.shards.iter().map(|s| s.name.as_str()).collect();
+    let all: Vec<&str> = facts.shards.iter().take(MAX_COMPARED_SHARDS).map(|shard| shard.name.as_str()).collect();
     let mut lost = 0usize;
     for item in &plan.excludes {
-        let Some(problem) = check_item(item, &names, facts) else { continue };
+        // A similar name is only searched for items that are reported individually.
+        let compared = if lost < MAX_NAMED_ITEMS { all.as_slice() } else { &[] };
+        let Some(problem) = check_item(item, &names, compared) else { continue };
         lost += 1;
         if lost <= MAX_NAMED_ITEMS {
             problems.push(problem);
@@ -69,7 +74,8 @@ pub(super) fn check_items(plan: &PreparePlan, facts: &DatasetFacts, problems: &m
     }
 }
 
-fn check_item(item: &str, names: &HashSet<&str>, facts: &DatasetFacts) -> Option<Problem> {
+/// Checks one item. Suggests one of the `compared` names if its shard does not exist.
+fn check_item(item: &str, names: &HashSet<&str>, compared: &[&str]) -> Option<Problem> {
     // Fast path: most items contain no braces, and there may be very many items.
     if !item.contains(['{', '}', '\\']) && shard_of(item, names).is_some() {
         return None;
@@ -82,8 +88,7 @@ fn check_item(item: &str, names: &HashSet<&str>, facts: &DatasetFacts) -> Option
     let message = format!("exclude '{lost}' names no shard of this data set");
     let problem = Problem::refusal(ProblemKind::MatchesNothing, Subject::field(item), message);
     let beginning = lost.split_inclusive(".tar").next().unwrap_or(lost);
-    let all = facts.shards.iter().take(10_000).map(|s| s.name.as_str());
-    Some(match nearest(beginning, all) {
+    Some(match nearest(beginning, compared.iter().copied()) {
         Some(near) => problem.with_hint(format!("an item is SHARD or SHARD/KEY; did you mean '{near}'?")),
         None => problem.with_hint("an item is SHARD or SHARD/KEY, the shard as it is named in the list of shards"),
     })

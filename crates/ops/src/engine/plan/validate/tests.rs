@@ -135,9 +135,13 @@ fn exclude_item_must_name_a_shard_or_its_sample() {
         assert_eq!(refusals(&plan(&[bad]), &facts), [ProblemKind::MatchesNothing], "{bad}");
     }
     assert_eq!(refusals(&plan(&["s/{a,b.tar"]), &facts), [ProblemKind::BadBraces]);
-    let many: Vec<String> = (0..100).map(|i| format!("x{i}.tar")).collect();
+    let many: Vec<String> = (0..100).map(|i| format!("s/c{i}.tar")).collect();
     let many = plan(&many.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(refusals(&many, &facts).len(), 21);
+    let problems = validate(&many, &facts);
+    let suggests = |problem: &&Problem| problem.hint.as_ref().is_some_and(|hint| hint.contains("did you mean"));
+    assert_eq!(problems.iter().filter(suggests).count(), 20, "{problems:?}");
+    assert!(problems.iter().any(|problem| problem.message.starts_with("80 more excludes name")), "{problems:?}");
 }
 
 #[test]
