@@ -24,15 +24,10 @@ struct Job {
 
 /// Lists the jobs of recently used data sets and outputs, of those in the current folder, and of the given paths.
 pub fn run(paths: &[PathBuf], context: &Context) -> CommandResult {
-    for path in paths.iter().filter(|path| !files::is_taken(path)) {
-        // A run may work on an output that does not exist yet.
-        if unfinished::of(&files::absolute_or_same(path))?.is_empty() {
-            let failure = Failure::environment(
-                "looking for jobs",
-                "no such file or folder, and no run has it as input or output",
-            );
-            return Err(failure.on(Subject::path(path)).into());
-        }
+    if let Some(path) = unfinished::first_missing(paths)? {
+        let failure =
+            Failure::environment("looking for jobs", "no such file or folder, and no run has it as input or output");
+        return Err(failure.on(Subject::path(path)).into());
     }
     let named: Vec<PathBuf> = paths.iter().cloned().chain(std::env::current_dir()).collect();
     let found = unfinished::known(&named, &recent::load(&xdg::state_dir()))?;
@@ -79,7 +74,6 @@ fn mounts() -> Vec<(PathBuf, PathBuf)> {
 /// Returns the description of a run, and the command that resumes it.
 fn job_of(run: UnfinishedRun) -> Job {
     let UnfinishedRun { path, run_folder: own, state } = run;
-    let is_jsonl = super::jsonl::is_jsonl(&path.to_string_lossy());
     let is_prepare = own == RunFolder::for_webdataset(&path);
     let command = |words: &str, path: &Path| format!("gristmill {words} {}", shell_quote(&path.to_string_lossy()));
     let (state, detail, next) = match state {
@@ -96,7 +90,10 @@ fn job_of(run: UnfinishedRun) -> Job {
                 resume_command(&own).unwrap_or_default(),
             )
         }
-        State::Lost if is_jsonl => ("interrupted", "the index was not finished".to_owned(), command("prepare", &path)),
+        // To determine the kind of an output that does not exist, its folder would be listed for each run.
+        State::Lost if files::is_file(&path) && super::jsonl::is_jsonl(&path.to_string_lossy()) => {
+            ("interrupted", "the index was not finished".to_owned(), command("prepare", &path))
+        }
         State::Lost => (
             "interrupted",
             "nothing is kept; run the same command again to start from the beginning".to_owned(),

@@ -9,10 +9,14 @@ use gristmill_storage::location::is_read_only;
 use gristmill_storage::lock::{DatasetLock, Holder};
 use gristmill_storage::publish;
 use gristmill_storage::run_folder::RunFolder;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Limit of entries read from one folder.
 const MAX_ENTRIES: usize = 100_000;
+
+/// Outputs with a run folder, by the folder that contains them: for many outputs of one folder, it is listed once.
+type OutputsByFolder = HashMap<PathBuf, BTreeSet<PathBuf>>;
 
 /// A run that is active or was stopped, found by its run folder.
 #[derive(Debug)]
@@ -69,12 +73,19 @@ pub fn of_output(output: &Path) -> Outcome<Option<UnfinishedRun>> {
 
 /// Returns the runs on one data set or output.
 pub fn of(path: &Path) -> Outcome<Vec<UnfinishedRun>> {
+    of_listed(path, &mut OutputsByFolder::new())
+}
+
+fn of_listed(path: &Path, outputs: &mut OutputsByFolder) -> Outcome<Vec<UnfinishedRun>> {
     let mut found = Vec::new();
     let mut owns = vec![(path.to_owned(), RunFolder::for_output(path))];
     match RunFolder::output_of(path) {
         // The path is a run folder itself.
         Some(output) => owns.push((data_of(&output), RunFolder::for_output(&output))),
-        None => owns.extend(ranks(path).into_iter().map(|output| (path.to_owned(), RunFolder::for_output(&output)))),
+        None => {
+            let ranks = ranks(path, outputs).into_iter();
+            owns.extend(ranks.map(|output| (path.to_owned(), RunFolder::for_output(&output))));
+        }
     }
     if path.as_os_str().as_encoded_bytes().ends_with(b".jsonl") {
         owns.push((path.to_owned(), RunFolder::for_output(&index_path(path))));
@@ -87,6 +98,18 @@ pub fn of(path: &Path) -> Outcome<Vec<UnfinishedRun>> {
     let unfinished = state(&own)?.filter(|state| !matches!(state, State::Lost));
     found.extend(unfinished.map(|state| UnfinishedRun { path: path.to_owned(), run_folder: own, state }));
     Ok(found)
+}
+
+/// Returns the first path that does not exist and is not the output of a run either.
+pub fn first_missing(paths: &[PathBuf]) -> Outcome<Option<&PathBuf>> {
+    let mut outputs = OutputsByFolder::new();
+    for path in paths.iter().filter(|path| !files::is_taken(path)) {
+        // A run may work on an output that does not exist yet.
+        if of_listed(&files::absolute_or_same(path), &mut outputs)?.is_empty() {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the runs whose outputs are directly in a folder. A folder that cannot be read counts as empty.
@@ -102,20 +125,18 @@ pub fn unfinished_runs_in(folder: &Path) -> Outcome<Vec<UnfinishedRun>> {
 /// Returns the runs of the `named` data sets and outputs and of the outputs in them, and the runs of the `lately` used ones. Each run is
 /// listed once.
 pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<UnfinishedRun>> {
-    let mut found = Vec::new();
+    let (mut found, mut outputs) = (Vec::new(), OutputsByFolder::new());
     for place in named.iter().map(files::absolute_or_same) {
-        found.extend(of(&place)?);
+        found.extend(of_listed(&place, &mut outputs)?);
         found.extend(unfinished_runs_in(&place)?);
     }
     for place in lately.iter().map(files::absolute_or_same) {
-        found.extend(of(&place)?);
+        found.extend(of_listed(&place, &mut outputs)?);
     }
-    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut seen = HashSet::new();
     found.retain(|run| {
-        let own = files::canonicalize(run.run_folder.path()).unwrap_or_else(|_| run.run_folder.path().to_owned());
-        let is_new = !seen.contains(&own);
-        seen.extend(is_new.then_some(own));
-        is_new
+        let own = run.run_folder.path();
+        seen.insert(files::canonicalize(own).unwrap_or_else(|_| own.to_owned()))
     });
     Ok(found)
 }
@@ -136,15 +157,14 @@ fn outputs_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns `OUTPUT.rank-*` for each task of an output that has a run folder, sorted.
-fn ranks(output: &Path) -> Vec<PathBuf> {
+fn ranks(output: &Path, outputs: &mut OutputsByFolder) -> Vec<PathBuf> {
     let (Some(name), Some(parent)) = (output.file_name().and_then(|name| name.to_str()), output.parent()) else {
         return Vec::new();
     };
     let start = format!("{name}.rank-");
     let is_rank = |path: &PathBuf| path.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(&start));
-    let mut found: Vec<PathBuf> = outputs_in(parent).into_iter().filter(is_rank).collect();
-    found.sort();
-    found
+    let listed = outputs.entry(parent.to_owned()).or_insert_with(|| outputs_in(parent).into_iter().collect());
+    listed.range(parent.join(&start)..).take_while(|path| is_rank(path)).cloned().collect()
 }
 
 /// Returns the state of the run of a run folder; `None` if no run is unfinished.
@@ -228,6 +248,22 @@ mod tests {
         }
         assert_eq!(names(&of(&dir.path().join("tok")).unwrap()), ["Interrupted tok", "Interrupted tok"]);
         assert_eq!(unfinished_runs_in(dir.path()).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn folder_of_several_outputs_is_listed_once() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a.rank-00000", "b", "b.rank-00000", "b.rank-00001", "ba.rank-00000"] {
+            write_file(&RealFs, &own_of(&dir.path().join(name)).journal(), b"x", 0o600).unwrap();
+        }
+        let mut outputs = OutputsByFolder::new();
+        let paths = ["a", "b", "c"].map(|name| dir.path().join(name));
+        let counts = paths.each_ref().map(|path| of_listed(path, &mut outputs).unwrap().len());
+        assert_eq!((counts, outputs.len()), ([1, 3, 0], 1));
+        write_file(&RealFs, &own_of(&dir.path().join("c.rank-00000")).journal(), b"x", 0o600).unwrap();
+        assert!(of_listed(&paths[2], &mut outputs).unwrap().is_empty(), "the folder is not listed again");
+        assert_eq!(first_missing(&paths).unwrap(), None);
+        assert_eq!(first_missing(&[paths[0].clone(), dir.path().join("d")]).unwrap(), Some(&dir.path().join("d")));
     }
 
     #[test]
