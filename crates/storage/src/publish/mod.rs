@@ -28,7 +28,7 @@ use apply::{is_there, Renamer};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Cancel, ExitClass, Failure, FileStamp, Outcome, Progress};
 use list::{Action, Entry, RenameList, State};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -76,6 +76,8 @@ pub struct Publication<'a> {
     entries: Vec<(Action, PathBuf)>,
     /// By the position of an entry, the version that its target must have.
     versions: Versions,
+    /// Targets that make a set visible by themselves.
+    last: HashSet<PathBuf>,
     counter: Counter<'a>,
     /// The lock that must still be held when files begin to move, and the name of the step in the error.
     lock: Option<(&'a DatasetLock, &'a str)>,
@@ -104,6 +106,7 @@ impl<'a> Publication<'a> {
             staging,
             entries,
             versions,
+            last: HashSet::new(),
             counter,
             lock: None,
             alongside: None,
@@ -206,11 +209,7 @@ impl<'a> Publication<'a> {
     /// Marks another file of this set, staged before the commit file or to be removed, that makes a set visible by itself: like the commit
     /// file, it is absent while files move.
     pub fn mark_last(&mut self, target: &Path) {
-        for (action, known) in &mut self.entries {
-            if known == target {
-                *action = if action.has_staged() { Action::Last } else { Action::Hide };
-            }
-        }
+        self.last.insert(target.to_owned());
     }
 
     /// Whether every file already exists exactly as it was staged, byte for byte, and none of the files to remove exists: then there is
@@ -382,8 +381,13 @@ impl<'a> Publication<'a> {
                 return Err(apply::changed(target));
             }
             let target_text = list::listed_path(&self.root, target);
+            let action = match self.last.contains(target) {
+                true if action.has_staged() => Action::Last,
+                true => Action::Hide,
+                false => *action,
+            };
             entries.push(Entry {
-                action: *action,
+                action,
                 had_old: old.is_some_and(|info| !info.is_dir()),
                 target: target_text,
                 version: self.versions.get(&number).copied(),

@@ -11,6 +11,7 @@ use crate::job::task::TaskContext;
 use gristmill_core::{Outcome, PackPlan};
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::Publication;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// All files that are published together.
@@ -82,7 +83,8 @@ fn stage(
         };
         remove_old(&layout.run_folder, &recorded, &may_write, &mut publication)?;
     }
-    let is_written = |path: &Path| recorded.outputs.iter().any(|output| output.path == path);
+    let written: HashSet<&Path> = recorded.outputs.iter().map(|output| output.path.as_path()).collect();
+    let is_written = |path: &Path| written.contains(path);
     for stale in inputs.outputs.iter().flat_map(|output| output.stale_files(&is_written)) {
         publication.remove(&stale)?;
         publication.mark_last(&stale);
