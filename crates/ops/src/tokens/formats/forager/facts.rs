@@ -6,6 +6,7 @@ use gristmill_core::{text, Failure, Handles, Outcome, Problem, ProblemKind, Seve
 use gristmill_storage::files::{self, FileInfo, FolderEntry};
 use gristmill_storage::read::{open_read, read_whole};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "reading the index";
@@ -251,6 +252,7 @@ fn after_rows(root: &Path, files: &[ForagerFile], handles: &Handles<'_>) -> Outc
         }
     }
     let folder = root.join(SAMPLES_FOLDER);
+    let listed: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
     let mut unlisted: Vec<PathBuf> = files::read_dir(&folder)
         .into_iter()
         .flatten()
@@ -258,7 +260,7 @@ fn after_rows(root: &Path, files: &[ForagerFile], handles: &Handles<'_>) -> Outc
         // A text without a whole sample produces an empty file, which the index does not list.
         .filter(|entry| entry.metadata().is_ok_and(|facts| facts.is_file() && !facts.is_empty()))
         .map(FolderEntry::into_path)
-        .filter(|path| path.extension().is_some_and(|end| end == "bin") && !files.iter().any(|file| file.path == *path))
+        .filter(|path| path.extension().is_some_and(|end| end == "bin") && !listed.contains(path.as_path()))
         .collect();
     unlisted.sort();
     for path in unlisted {

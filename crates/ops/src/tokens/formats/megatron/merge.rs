@@ -20,6 +20,7 @@ use gristmill_storage::publish::Publication;
 use gristmill_storage::read::open_read;
 use gristmill_storage::space::free_bytes;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 const ACTIVITY: &str = "merging pairs";
@@ -197,9 +198,10 @@ fn refuse_modes(plan: &PairMergePlan, index: &Path, has_modes: bool, first_has_m
 /// Reports files of the folder that are not merged.
 fn report_others(folder: &Path, pairs: &[PathBuf], context: &TaskContext) -> Outcome<()> {
     let entries = files::read_dir(folder).into_iter().flatten().flatten().map(FolderEntry::into_path);
+    let merged: HashSet<&PathBuf> = pairs.iter().collect();
     let is_merged = |path: &PathBuf| {
         let is_part = path.extension().is_some_and(|end| end == "bin" || end == "idx");
-        is_part && pairs.iter().any(|index| *index == index_of(path))
+        is_part && merged.contains(&index_of(path))
     };
     let mut others: Vec<PathBuf> = entries.filter(|path| files::is_file(path) && !is_merged(path)).collect();
     others.sort();

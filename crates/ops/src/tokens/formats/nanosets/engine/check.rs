@@ -7,6 +7,7 @@ use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind,
 use gristmill_data::formats::nanosets::{index_path, loss_path, Index, Shard, TokenSize};
 use gristmill_storage::files;
 use gristmill_storage::read::open_read;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Tokens read at a time.
@@ -18,12 +19,13 @@ const MAX_REPORTED: u64 = 5;
 pub fn begin(folder: &Path, handles: &Handles<'_>) -> Outcome<FolderFacts> {
     let facts = folder_facts(folder, None, None, handles)?;
     let entries = files::read_dir(folder).map_err(|error| Failure::io("reading the folder", folder, &error))?;
+    let names: HashSet<&str> = facts.files.iter().map(|file| file.file.name.as_str()).collect();
     let mut orphans: Vec<String> = entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str().map(str::to_owned))
         .filter(|name| {
             let data = [".ds.index", ".ds.loss"].iter().find_map(|end| Some(format!("{}.ds", name.strip_suffix(end)?)));
-            data.is_some_and(|data| !facts.files.iter().any(|file| file.file.name == data))
+            data.is_some_and(|data| !names.contains(data.as_str()))
         })
         .collect();
     orphans.sort_unstable();
