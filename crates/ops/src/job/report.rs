@@ -1,13 +1,16 @@
 //! The result of a run, in the form that every front end prints.
 
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{bytes, display_safe, grouped};
+use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Problem, ProblemKind, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use std::any::Any;
 
 pub use gristmill_core::report_line::{LineTone, ReportLine};
+
+/// Maximum number of listed files.
+pub const MAX_SHOWN_FILES: usize = 20;
 
 /// Expands to the methods of [`Report`] that return fields of a job's report: of `self`, or of a field of it.
 #[macro_export]
@@ -108,14 +111,22 @@ pub fn section(heading: &str, lines: Vec<String>) -> Vec<ReportLine> {
     head.into_iter().chain(lines.into_iter().map(ReportLine::from)).collect()
 }
 
-/// Formats a table of files under a title.
+/// Formats a table of the first files under a title, and the number of the others.
 pub fn file_lines(title: &str, files: &[OutputFile]) -> Vec<ReportLine> {
     let mut table = Table::new(&[("", Align::Left), ("", Align::Right), ("", Align::Left)]);
-    for file in files {
+    for file in files.iter().take(MAX_SHOWN_FILES) {
         let replaced = if file.replaces { "replaced" } else { "" };
         table.row([display_safe(&file.name).into_owned(), bytes(file.bytes), replaced.to_owned()]);
     }
-    section(&format!("{title}:"), table.lines())
+    let mut lines = section(&format!("{title}:"), table.lines());
+    lines.extend(unlisted_line(files.len(), MAX_SHOWN_FILES));
+    lines
+}
+
+/// Returns the number of files of which only the first are listed; `None` if all are.
+pub fn unlisted_line(all: usize, shown: usize) -> Option<ReportLine> {
+    let left = all.checked_sub(shown).filter(|left| *left > 0)?;
+    Some(format!("… and {} (--json lists them)", count(left as u64, "more file")).into())
 }
 
 /// Returns the counts of problems as a table, most severe first.
@@ -149,6 +160,17 @@ pub fn counts_value(counts: &[(Severity, ProblemKind, u64)]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn first_files_are_listed_and_others_counted() {
+        let files = |number: usize| {
+            let file = |n| OutputFile { name: format!("f{n}"), bytes: 8, replaces: false };
+            file_lines("Written", &(0..number).map(file).collect::<Vec<_>>())
+        };
+        // An empty line and a heading come first.
+        assert_eq!((files(0).len(), files(20).len(), files(23).len()), (0, 22, 23));
+        assert_eq!(files(23)[22].rest, "… and 3 more files (--json lists them)");
+    }
 
     #[test]
     fn counts_are_grouped_by_severity() {

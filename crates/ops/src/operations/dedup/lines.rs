@@ -1,7 +1,7 @@
 //! The printed lines of `dedup`.
 
 use crate::job::dedup::{DedupEstimate, DedupReport, Figures, FileReport, RepeatedPassage};
-use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
+use crate::job::report::{file_lines, problem_table, section, unlisted_line, Report, ReportLine};
 use gristmill_core::dedup::Mode;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
@@ -48,11 +48,7 @@ impl Report for PlannedResult<DedupReport> {
         }
         lines.extend(per_file(&report.per_file));
         lines.extend(passages(&report.passages));
-        if !report.exported.is_empty() {
-            let shown = report.exported.get(..report.exported.len().min(FILES_SHOWN)).unwrap_or_default();
-            lines.extend(file_lines("Exported", shown));
-            lines.extend(unlisted_line(report.exported.len(), FILES_SHOWN));
-        }
+        lines.extend(file_lines("Exported", &report.exported));
         lines.extend(problem_table(&report.counts));
         lines
     }
@@ -161,11 +157,6 @@ fn speed(report: &DedupReport) -> String {
         return String::new();
     }
     format!(" ({}/s)", bytes((report.totals.text_bytes as f64 / seconds) as u64))
-}
-
-fn unlisted_line(all: usize, shown: usize) -> Option<ReportLine> {
-    let left = all.checked_sub(shown).filter(|left| *left > 0)?;
-    Some(format!("… and {} (--json lists them)", count(left as u64, "more file")).into())
 }
 
 /// Formats the sizes before and after for the files with the most removed bytes.

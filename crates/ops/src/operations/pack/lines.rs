@@ -1,6 +1,5 @@
 //! The printed lines of `pack`.
 
-use crate::job::report::OutputFile;
 use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
 use crate::tokens::formats;
 use crate::tokens::pack::{PackPreview, PackReport, Skipped, TargetReport};
@@ -11,9 +10,6 @@ use gristmill_core::DatasetKind;
 use gristmill_data::source::kind::kind_of;
 use gristmill_storage::files;
 use std::path::Path;
-
-/// Maximum number of listed files per format.
-const FILES_SHOWN: usize = 12;
 
 impl Report for PackReport {
     fn lines(&self, _: bool) -> Vec<ReportLine> {
@@ -42,7 +38,7 @@ impl Report for PackReport {
             lines.extend(skipped_lines(&target.format, &target.skipped));
             lines.extend(detail_lines(target));
             if !self.nothing_to_do {
-                lines.extend(written(&format!("Written for {}", target.format), &target.outputs));
+                lines.extend(file_lines(&format!("Written for {}", target.format), &target.outputs));
             }
         }
         if let Some(why) = &self.switched_to_reference {
@@ -81,7 +77,7 @@ impl Report for PackPreview {
         for target in &self.targets {
             lines.extend(skipped_lines(&target.format, &target.skipped));
             if !self.nothing_to_do {
-                lines.extend(written(&format!("Would be written for {}, about", target.format), &target.outputs));
+                lines.extend(file_lines(&format!("Would be written for {}, about", target.format), &target.outputs));
             }
         }
         if !self.nothing_to_do {
@@ -167,12 +163,4 @@ fn skipped_lines(format: &str, skipped: &[Skipped]) -> Vec<ReportLine> {
         table.row([grouped(skip.documents), display_safe(&skip.reason).into_owned(), also.to_owned()]);
     }
     section(&format!("Not in the output for {format}:"), table.lines())
-}
-
-fn written(title: &str, files: &[OutputFile]) -> Vec<ReportLine> {
-    let mut lines = file_lines(title, &files[..files.len().min(FILES_SHOWN)]);
-    if let Some(more) = files.len().checked_sub(FILES_SHOWN).filter(|more| *more > 0) {
-        lines.push(format!("… and {} (--json lists them)", count(more as u64, "more file")).into());
-    }
-    lines
 }

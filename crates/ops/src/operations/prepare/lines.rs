@@ -5,7 +5,7 @@ use crate::engine::plan::fields::try_out;
 use crate::engine::splits::SplitSummary;
 use crate::job::media::{outlook_lines, summary_line};
 use crate::job::prepare::{preview, PrepareReport, Preview};
-use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
+use crate::job::report::{file_lines, problem_table, section, OutputFile, Report, ReportLine, MAX_SHOWN_FILES};
 use crate::job::scan::LiveScan;
 use crate::job::times;
 use gristmill_core::table::{Align, Table};
@@ -14,6 +14,7 @@ use gristmill_core::text::{count, display_safe, duration, grouped};
 use gristmill_core::{
     Cancel, DatasetFacts, Duplicates, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity,
 };
+use gristmill_data::formats::energon::layout;
 use std::path::Path;
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ impl Report for PreparePreview {
         })];
         lines.extend(split_lines(&preview.splits, preview.samples, preview.excludes));
         lines.extend(self.media.iter().flat_map(outlook_lines));
-        lines.extend(file_lines("Would be written", &preview.files));
+        lines.extend(written_lines("Would be written", &preview.files));
         lines.extend(difference_lines(&preview.differences));
         if let Some(words) = preview.key_comparison(self.duplicates) {
             lines.push(ReportLine::default());
@@ -110,7 +111,7 @@ impl Report for PrepareResult {
         lines.push(ReportLine::success(format!("Prepared {}", display_safe(&self.path)), rest));
         lines.extend(report.media.as_ref().map(summary_line).map(ReportLine::from));
         lines.extend(split_lines(&report.splits, report.samples, report.excludes));
-        lines.extend(file_lines("Written", &report.files));
+        lines.extend(written_lines("Written", &report.files));
         lines.extend(problem_table(&report.counts));
         lines
     }
@@ -162,6 +163,15 @@ fn split_lines(splits: &[SplitSummary], total: u64, excludes: u64) -> Vec<Report
     std::iter::once(ReportLine::default()).chain(lines).collect()
 }
 
+/// Formats the written files. If not all of them are listed, the files of the data set come before those of its shards.
+fn written_lines(title: &str, files: &[OutputFile]) -> Vec<ReportLine> {
+    let mut files = files.to_vec();
+    if files.len() > MAX_SHOWN_FILES {
+        files.sort_by_key(|file| !file.name.starts_with(layout::NV_META));
+    }
+    file_lines(title, &files)
+}
+
 fn share(part: u64, total: u64) -> String {
     if total == 0 {
         return "–".to_owned();
@@ -172,6 +182,15 @@ fn share(part: u64, total: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_the_data_set_are_listed_before_those_of_many_shards() {
+        let names = (0..30).map(|n| format!("s_{n:02}.tar.idx")).chain([".nv-meta/split.yaml".to_owned()]);
+        let files: Vec<_> = names.map(|name| OutputFile { name, bytes: 8, replaces: false }).collect();
+        let lines = written_lines("Written", &files);
+        assert!(lines[2].rest.contains("split.yaml") && lines[3].rest.contains("s_00.tar.idx"), "{lines:?}");
+        assert_eq!(lines.last().unwrap().rest, "… and 11 more files (--json lists them)");
+    }
 
     #[test]
     fn share_of_zero_items_is_a_dash() {
