@@ -25,6 +25,7 @@ use gristmill_tokenizer::{Encoder, Mismatch, ParityCheck, Tokenizer};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 const ACTIVITY: &str = "counting";
@@ -300,8 +301,13 @@ fn count_units(
 ) -> Outcome<Vec<UnitCount>> {
     context.phase_of(Phase::Scan, "input file", "counting");
     context.progress.expect(files.len() as u64, files.iter().map(|file| file.bytes).sum());
+    // An encoder has a cache of words of several MiB. Units use one after another, so that small files do not begin with an empty one.
+    let spare: Mutex<Vec<Encoder>> = Mutex::default();
     run_units(units, context.options.threads, &context.cancel, |unit| {
-        let counted = count_unit(plan, unit, tokenizer, context)?;
+        let encoder = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut encoder = encoder.unwrap_or_else(|| tokenizer.encoder());
+        let counted = count_unit(plan, unit, (&mut encoder, tokenizer.guard()), context)?;
+        spare.lock().unwrap_or_else(PoisonError::into_inner).push(encoder);
         context.progress.add(u64::from(unit.is_last), unit.bytes);
         Ok(counted)
     })
@@ -323,11 +329,16 @@ fn report_lines(unit: &UnitCount, file: &TextFile, lines: u64, context: &TaskCon
     unit.damage.iter().try_for_each(|damage| context.problems.report(damage.clone()))
 }
 
-fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context: &TaskContext) -> Outcome<UnitCount> {
+fn count_unit(
+    plan: &CountPlan,
+    unit: &Unit<'_>,
+    (encoder, parity): (&mut Encoder, ParityCheck),
+    context: &TaskContext,
+) -> Outcome<UnitCount> {
     let mut counter = Counter {
         extractor: Extractor::new(&TextField::Key(plan.text_key.clone()))?,
-        encoder: tokenizer.encoder(),
-        parity: tokenizer.guard(),
+        encoder,
+        parity,
         first_number: ((unit.number as u64) << 40)
             + match &unit.part {
                 Part::Bytes(range) => range.start,
@@ -372,9 +383,9 @@ fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context:
 }
 
 /// Counts the lines and rows of a unit in order.
-struct Counter {
+struct Counter<'e> {
     extractor: Extractor,
-    encoder: Encoder,
+    encoder: &'e mut Encoder,
     parity: ParityCheck,
     /// Number of the first line. It determines which documents are compared, independently of the number of threads.
     first_number: u64,
@@ -382,7 +393,7 @@ struct Counter {
     unit: UnitCount,
 }
 
-impl Counter {
+impl Counter<'_> {
     fn block(&mut self, block: &DocumentBlock, rows: &Range<u64>, context: &TaskContext) -> Outcome<()> {
         match block {
             DocumentBlock::Lines(block) => self.lines(block, context),
