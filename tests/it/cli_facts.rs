@@ -51,6 +51,8 @@ fn facts_of_jsonl_have_keys_and_lengths_and_other_files_are_refused() {
         .ends(1)
         .says("text 'text': 4 to 6 characters, 5 on average")
         .says("key 'id': 2 records");
+    sandbox.write("wide.csv", ",".repeat(65_536) + "\n");
+    sandbox.say("facts wide.csv").ends(1).complains("more than 65,536 cells").complains("split the table");
     sandbox.write("notes.txt", "x");
     sandbox.say("facts notes.txt").ends(2);
     sandbox.say("facts nowhere").ends(3);

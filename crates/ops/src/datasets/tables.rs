@@ -6,6 +6,8 @@ use crate::engine::browse::{self, OpenedCatalog, TokenView};
 use crate::engine::check::{tables, CheckReport, CheckTexts, DatasetInfo};
 use crate::job::check::run_tables;
 use gristmill_core::{Cancel, Handles, Outcome, RunOptions};
+use gristmill_data::source::documents::table_files;
+use gristmill_storage::files;
 
 /// Reads table files.
 pub(super) struct Tables;
@@ -35,9 +37,15 @@ impl DatasetReader for Tables {
         _: &RunOptions,
         cancel: &Cancel,
     ) -> Outcome<()> {
-        if group == FigureGroup::Texts {
-            to.texts = Some(texts_of(dataset, cancel)?);
+        if group != FigureGroup::Texts {
+            return Ok(());
         }
+        let texts = texts_of(dataset, cancel)?;
+        // In the catalog, a file that cannot be opened has no rows.
+        if texts.looked_at == 0 && !files::is_dir(&dataset.path) {
+            table_files(&dataset.path)?.iter().try_for_each(|file| file.format.open(&file.path).map(drop))?;
+        }
+        to.texts = Some(texts);
         Ok(())
     }
 }

@@ -130,14 +130,13 @@ impl Delimited {
             let header = header.bytes.strip_prefix(MARK).unwrap_or(header.bytes);
             cells.read(header, self.delimiter, MAX_COLUMNS);
         }
-        if header.is_none() || cells.len() > MAX_COLUMNS {
-            return Ok(Header::Unreadable {
-                why: "its first row, where the names of the columns are, has more than 4 MiB or 65,536 cells"
-                    .to_owned(),
-                hint: "write the names of the columns into the first row",
-            });
-        }
-        Ok(Header::Columns(Columns::of_header(&cells, delimiter)))
+        let (why, hint) = match () {
+            () if header.is_none() => ("4 MiB", "write the names of the columns into the first row"),
+            () if cells.len() > MAX_COLUMNS => ("65,536 cells", "split the table into several, or write it as Parquet"),
+            () => return Ok(Header::Columns(Columns::of_header(&cells, delimiter))),
+        };
+        let why = format!("its first row, where the names of the columns are, has more than {why}");
+        Ok(Header::Unreadable { why, hint })
     }
 
     /// Opens the rows below the header, from a position on.

@@ -311,6 +311,16 @@ fn csv_headers_and_rows_of_very_many_cells_need_little_memory() {
     assert_eq!(names(&[&[b','; MAX_COLUMNS][..], b"\n"].concat()), None);
     assert_eq!(names(&[&[b','; MAX_COLUMNS - 1][..], b"\n"].concat()).unwrap().len(), MAX_COLUMNS);
     assert_eq!(names(&[&[b'a'; MAX_HEADER_BYTES + 1][..], b"\n"].concat()), None);
+    for (row, words) in [
+        (vec![b','; MAX_COLUMNS], ["65,536 cells", "Parquet"]),
+        (vec![b'a'; MAX_HEADER_BYTES + 1], ["4 MiB", "into the first row"]),
+    ] {
+        let (_dir, file) = put("a.csv", &[&row[..], b"\n"].concat());
+        match CSV.header(&file, &Cancel::default()).unwrap() {
+            Header::Unreadable { why, hint } => assert!(why.ends_with(words[0]) && hint.contains(words[1]), "{why}"),
+            Header::Columns(_) | Header::None => panic!("the header was read"),
+        }
+    }
     let mut cells = Cells::default();
     cells.read(&[b','; 1000], Some(b','), 2);
     assert_eq!(cells.len(), 3);
