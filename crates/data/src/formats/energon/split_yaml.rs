@@ -2,7 +2,8 @@
 
 use super::fields::{self, ContentError};
 use super::layout;
-use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::text::bytes as text_size;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_pycompat::braces::{self, BraceError};
 use gristmill_pycompat::{yaml_read, yaml_write, Node};
 use gristmill_storage::files;
@@ -133,6 +134,18 @@ impl SplitFile {
         let (mut bad, mut left) = (Vec::new(), MAX_EXPANDED);
         (expand_all(None, &self.exclude, &mut left, &mut bad), bad)
     }
+}
+
+/// Refuses to write a file that would be larger than its readers accept. `activity` is the name of the step in the failure.
+pub fn check_size(activity: &str, path: &Path, bytes: u64) -> Outcome<()> {
+    let most = yaml_read::MAX_BYTES as u64;
+    if bytes <= most {
+        return Ok(());
+    }
+    let why =
+        format!("it would have {}, and at most {} are read; nothing was written", text_size(bytes), text_size(most));
+    let hint = "exclude whole shards, or samples by ranges in braces, such as SHARD/{000..999}";
+    Err(Failure::data(activity, why).on(Subject::path(path)).with_hint(hint))
 }
 
 /// Returns the problem of a file with the key `exclude` on several lines; `None` if there is at most one.

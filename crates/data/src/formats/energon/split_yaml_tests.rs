@@ -109,6 +109,15 @@ fn three_hundred_thousand_excludes_are_read_back() {
     assert_eq!(SplitFile::parse(&text).unwrap(), splits);
 }
 
+#[test]
+fn file_larger_than_its_readers_accept_is_refused() {
+    let (path, most) = (Path::new("d/.nv-meta/split.yaml"), yaml_read::MAX_BYTES as u64);
+    assert_eq!(check_size("preparing", path, most), Ok(()));
+    let failure = check_size("preparing", path, most + (1 << 20)).unwrap_err();
+    assert_eq!(failure.why, "it would have 65.0 MiB, and at most 64.0 MiB are read; nothing was written");
+    assert!(failure.hint.unwrap().contains("ranges in braces"));
+}
+
 proptest! {
     #[test]
     fn any_names_survive_writing_and_reading(

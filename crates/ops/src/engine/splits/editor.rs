@@ -10,7 +10,7 @@ use gristmill_core::{Failure, Outcome, Problem, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::split_edit::{SharedList, SplitDoc};
-use gristmill_data::formats::energon::split_yaml::SplitFile;
+use gristmill_data::formats::energon::split_yaml::{check_size, SplitFile};
 use gristmill_pycompat::yaml_read;
 use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
@@ -342,6 +342,7 @@ impl SplitEditor {
             return Ok(self.base.bytes.clone());
         }
         let text = self.doc.text();
+        check_size("writing the splits", &self.path, text.len() as u64)?;
         words::check_meaning(&self.doc, &text).map_err(|failure| failure.on(Subject::path(&self.path)))?;
         Ok(text.into_bytes())
     }

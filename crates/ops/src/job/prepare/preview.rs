@@ -13,7 +13,7 @@ use gristmill_core::{
     text, DatasetFacts, Duplicates, Failure, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts,
     Subject,
 };
-use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::{layout, split_yaml};
 use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::space;
@@ -123,6 +123,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         false => preview.files = files(plan, facts, (&shards, &unchanged), &named, excludes),
     }
     preview.problems.extend(space_problem(&preview.files, facts));
+    preview.problems.extend(size_problem(&preview.files, facts));
     if !preview.nothing_to_do {
         preview.problems.extend(no_access(facts));
     }
@@ -147,6 +148,14 @@ fn space_problem(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> 
     let why = format!("about {} are needed, and {} are free", text::bytes(needed), text::bytes(free));
     let hint = "free some space first; if it runs out during the run, no partial output remains";
     Some(Problem::problem(ProblemKind::Other, Subject::path(&facts.root), why).with_hint(hint))
+}
+
+/// Returns a refusal if `split.yaml` would be larger than its readers accept.
+fn size_problem(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> {
+    let path = layout::in_nv_meta(&facts.root, layout::SPLIT_YAML);
+    let file = files.iter().find(|file| facts.root.join(&file.name) == path)?;
+    let failure = split_yaml::check_size("preparing", &path, file.bytes).err()?;
+    Some(Problem { severity: Severity::Refusal, ..Problem::of_failure(ProblemKind::BadFile, failure) })
 }
 
 /// Limit of shards named individually in a line about differences.
@@ -268,4 +277,18 @@ fn files(
         }
     }
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn split_file_that_no_command_could_read_is_refused() {
+        let facts = DatasetFacts::new("/data".into(), gristmill_core::DatasetKind::RawWebDataset);
+        let file = |bytes| [OutputFile { name: ".nv-meta/split.yaml".to_owned(), bytes, replaces: false }];
+        assert_eq!(size_problem(&file(64 << 20), &facts), None);
+        let problem = size_problem(&file(65 << 20), &facts).unwrap();
+        assert!(problem.severity == Severity::Refusal && problem.message.contains("65.0 MiB"), "{problem}");
+    }
 }

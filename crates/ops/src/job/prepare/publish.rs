@@ -10,7 +10,7 @@ use crate::engine::recorded::{Recorded, RecordedShard};
 use crate::job::pool::run_units;
 use crate::job::report::OutputFile;
 use gristmill_core::{Failure, Outcome, Rerun, Scope, Shard};
-use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::{layout, split_yaml};
 use gristmill_storage::files;
 use gristmill_storage::listing::Listing;
 use gristmill_storage::location::is_remote;
@@ -231,21 +231,20 @@ fn stage_own(
     publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.recorded_plan)?.as_bytes(), mode)
 }
 
-/// Returns the text files of a full preparation.
+/// Returns the text files of a full preparation. Fails if no command could read `split.yaml`.
 pub(super) fn texts(
     context: &Context,
     counts: Vec<(String, u64)>,
     splits: &[(String, Vec<String>)],
     excludes: Vec<String>,
     facts: &gristmill_core::DatasetFacts,
-) -> Vec<Text> {
+) -> Outcome<Vec<Text>> {
     let with_yaml = files::is_file(context.shared.root.join(layout::NV_META).join(layout::INFO_YAML));
-    let mut texts = vec![Text {
-        name: layout::SPLIT_YAML.to_owned(),
-        content: outputs::split_yaml(splits, excludes),
-        keep_existing: false,
-    }];
+    let content = outputs::split_yaml(splits, excludes);
+    let path = layout::in_nv_meta(&context.shared.root, layout::SPLIT_YAML);
+    split_yaml::check_size("preparing", &path, content.len() as u64)?;
+    let mut texts = vec![Text { name: layout::SPLIT_YAML.to_owned(), content, keep_existing: false }];
     texts.extend(outputs::loading(&context.plan, facts));
     texts.extend(outputs::info(counts, with_yaml));
-    texts
+    Ok(texts)
 }

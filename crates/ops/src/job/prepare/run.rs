@@ -379,7 +379,7 @@ fn finish(
     let splits = summaries(&named, &shards, &excludes);
     let texts = match context.plan.scope {
         Scope::TarIndexOnly => corrected_counts(context, counts)?,
-        _ => publish::texts(context, counts, &named, excludes, facts),
+        _ => publish::texts(context, counts, &named, excludes, facts)?,
     };
     let mut report = PrepareReport {
         shards: spools.len() as u64,
