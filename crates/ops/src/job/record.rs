@@ -14,6 +14,8 @@ use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::RunFolder;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A plan whose runs are recorded.
@@ -101,13 +103,17 @@ pub(crate) fn report_earlier<'a, P: RecordedPlan>(
     context: &TaskContext,
 ) -> Outcome<()> {
     let mut found = findings_before(own, P::MAX_RECORD_BYTES)?;
-    let inputs: Vec<&Path> = inputs.collect();
+    let mut named: HashMap<Option<&OsStr>, Vec<&Path>> = HashMap::new();
+    inputs.for_each(|input| named.entry(input.file_name()).or_default().push(input));
+    let is_input = |path: &Path| {
+        named.get(&path.file_name()).is_some_and(|inputs| inputs.iter().any(|input| input.ends_with(path)))
+    };
     let is_there = |problem: &Problem| {
         let Some(path) = problem.subject.path.as_deref().map(Path::new) else { return true };
         // The report contains a replacement character for invalid UTF-8.
         let is_unknown =
             path.to_str().is_some_and(|path| is_hub_url(path) || path.contains(char::REPLACEMENT_CHARACTER));
-        is_unknown || inputs.iter().any(|input| input.ends_with(path)) || files::is_taken(path)
+        is_unknown || is_input(path) || files::is_taken(path)
     };
     found.retain(is_there);
     found.report_to(&context.problems)
@@ -184,18 +190,19 @@ pub(crate) fn refuse<P: RecordedPlan>(place: &Path, why: String, hint: &str) -> 
 }
 
 fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
-    let is_in = |list: &[RecordedInput], input: &RecordedInput| list.iter().any(|known| known.path == input.path);
     let name = |input: &RecordedInput| display_safe(&input.path.to_string_lossy()).into_owned();
     if let Some(input) = new.iter().zip(old).find(|(new, old)| new.path == old.path && new != old) {
         return format!("{} has changed", name(input.0));
     }
-    if let Some(input) = new.iter().find(|input| !is_in(old, input)) {
+    let before: HashMap<&Path, &RecordedInput> = old.iter().map(|input| (input.path.as_path(), input)).collect();
+    if let Some(input) = new.iter().find(|input| !before.contains_key(input.path.as_path())) {
         return format!("{} is new", name(input));
     }
-    if let Some(input) = old.iter().find(|input| !is_in(new, input)) {
+    let now: HashSet<&Path> = new.iter().map(|input| input.path.as_path()).collect();
+    if let Some(input) = old.iter().find(|input| !now.contains(input.path.as_path())) {
         return format!("{} no longer exists", name(input));
     }
-    match new.iter().find(|input| !old.contains(input)) {
+    match new.iter().find(|input| before.get(input.path.as_path()) != Some(input)) {
         Some(input) => format!("{} has changed", name(input)),
         None => "its files are in another order".into(),
     }
@@ -235,4 +242,28 @@ pub(crate) fn check_running<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outco
     let mut failure = problem.into_failure();
     P::ACTIVITY.clone_into(&mut failure.what);
     Err(failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs(list: &[(&str, u64)]) -> Vec<RecordedInput> {
+        let stamp = |bytes| FileStamp { bytes, ..FileStamp::default() };
+        list.iter().map(|(path, bytes)| RecordedInput { path: path.into(), stamp: stamp(*bytes) }).collect()
+    }
+
+    #[test]
+    fn first_changed_input_is_named() {
+        let old = inputs(&[("a", 1), ("b", 2), ("c", 3)]);
+        for (new, words) in [
+            (inputs(&[("a", 1), ("b", 9), ("c", 3)]), "b has changed"),
+            (inputs(&[("0", 1), ("a", 1), ("b", 2), ("c", 3)]), "0 is new"),
+            (inputs(&[("b", 2), ("c", 3)]), "a no longer exists"),
+            (inputs(&[("b", 2), ("a", 1), ("c", 3)]), "its files are in another order"),
+            (inputs(&[("b", 2), ("a", 9), ("c", 3)]), "a has changed"),
+        ] {
+            assert_eq!(changed_input(&old, &new), words);
+        }
+    }
 }
