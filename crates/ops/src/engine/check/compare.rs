@@ -127,14 +127,11 @@ impl NoteFilter<'_> {
     fn damaged(&self, mut problem: Problem) -> Problem {
         let Some(shard) = &problem.subject.shard else { return problem };
         let key = problem.subject.key.as_deref();
-        let name = key.map(|key| format!("{shard}/{key}"));
-        let items = self.prepared.splits.as_ref().map(|file| file.expanded_excludes().0).unwrap_or_default();
-        let is_excluded = items.iter().any(|item| Some(item) == name.as_ref() || item == shard);
         let what = match key {
             Some(_) => "it touches damage",
             None => "the loader starts reading in the damage before its first sample",
         };
-        if is_excluded {
+        if self.prepared.excludes(shard, key) {
             problem.severity = Severity::Note;
             problem.message = match key {
                 Some(_) => format!("{what} and is excluded from training"),

@@ -16,7 +16,7 @@ use gristmill_storage::location::hint_for;
 use gristmill_storage::publish;
 use gristmill_storage::read::stamp_at;
 use gristmill_storage::run_folder::RunFolder;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -39,6 +39,8 @@ pub struct PreparedDataset {
     pub pending: Option<Vec<String>>,
     /// The file from which the tables are read; set when they are first opened.
     local_database: OnceLock<PathBuf>,
+    /// The exclude items of the splits, braces expanded; set when they are first used.
+    expanded_excludes: OnceLock<HashSet<String>>,
     _fetched: Arc<NamesAhead>,
 }
 
@@ -68,8 +70,25 @@ impl PreparedDataset {
         let stamps = recorded.map(|r| r.inputs.into_iter().map(|i| (i.name, i.stamp)).collect()).unwrap_or_default();
         let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
         let has_tables = files::exists(&database) && !has_only_media(&database);
-        let (root, local_database) = (root.to_owned(), OnceLock::new());
-        Ok(Self { root, info, splits, splits_failure, has_tables, stamps, pending, local_database, _fetched: fetched })
+        Ok(Self {
+            root: root.to_owned(),
+            info,
+            splits,
+            splits_failure,
+            has_tables,
+            stamps,
+            pending,
+            local_database: OnceLock::new(),
+            expanded_excludes: OnceLock::new(),
+            _fetched: fetched,
+        })
+    }
+
+    /// Whether the splits exclude a shard, or the sample of it with this key.
+    pub(super) fn excludes(&self, shard: &str, key: Option<&str>) -> bool {
+        let expanded = || self.splits.iter().flat_map(|file| file.expanded_excludes().0).collect();
+        let items = self.expanded_excludes.get_or_init(expanded);
+        items.contains(shard) || key.is_some_and(|key| items.contains(&format!("{shard}/{key}")))
     }
 
     /// Returns the number of shards in the index.
