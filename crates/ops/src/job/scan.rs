@@ -46,6 +46,8 @@ pub(super) struct State {
     marks: Vec<ShardProgress>,
     /// See [`OpenDataset::prepared`].
     pub(super) prepared: Option<FileStamp>,
+    /// Position of each shard in the old index, by its name.
+    old_ids: HashMap<String, u32>,
     failure: Option<Failure>,
     finished: bool,
     spool_bytes: u64,
@@ -97,6 +99,7 @@ impl ScanShared {
                 spools: Vec::new(),
                 marks: Vec::new(),
                 prepared: None,
+                old_ids: HashMap::new(),
                 failure: None,
                 finished: false,
                 spool_bytes: 0,
@@ -168,6 +171,8 @@ impl ScanShared {
             state.marks = vec![ShardProgress::default(); opened.shards.len()];
             state.shards = opened.shards;
             state.facts = opened.facts;
+            let old = state.facts.prepared.iter().flat_map(|prepared| &prepared.shard_counts);
+            state.old_ids = old.map(|(name, _)| name.clone()).zip(0..).collect();
             state.prepared = opened.prepared;
         });
     }
@@ -246,11 +251,7 @@ impl ScanShared {
     fn indexed_shard(&self, position: usize) -> Option<(Shard, u32)> {
         let state = self.lock();
         let shard = state.shards.get(position)?;
-        let counts = &state.facts.prepared.as_ref()?.shard_counts;
-        // Usually the position is the same, because no shard was added before it.
-        let same_place = counts.get(position).is_some_and(|(name, _)| *name == shard.name).then_some(position);
-        let old_id = same_place.or_else(|| counts.iter().position(|(name, _)| *name == shard.name))?;
-        Some((shard.clone(), u32::try_from(old_id).ok()?))
+        Some((shard.clone(), *state.old_ids.get(&shard.name)?))
     }
 
     /// Adds the figures of one shard to the facts.
