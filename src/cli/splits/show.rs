@@ -15,6 +15,10 @@ pub(super) fn run(editor: &SplitEditor, shards: bool, excludes: bool, context: &
         context.printer.line(line);
     }
     let mut result = Map::new();
+    // The values of excludes take several times the memory of the file.
+    if !context.globals.json {
+        return Ok(CommandSuccess::ok(result));
+    }
     result.insert("path".into(), json!(editor.root()));
     result.insert("file".into(), json!(editor.path()));
     result.insert("splits".into(), splits_value(editor, true));
