@@ -302,12 +302,12 @@ fn count_units(
     context.phase_of(Phase::Scan, "input file", "counting");
     context.progress.expect(files.len() as u64, files.iter().map(|file| file.bytes).sum());
     // An encoder has a cache of words of several MiB. Units use one after another, so that small files do not begin with an empty one.
-    let spare: Mutex<Vec<Encoder>> = Mutex::default();
+    let spare: Mutex<Vec<(Encoder, ParityCheck)>> = Mutex::default();
     run_units(units, context.options.threads, &context.cancel, |unit| {
-        let encoder = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut encoder = encoder.unwrap_or_else(|| tokenizer.encoder());
-        let counted = count_unit(plan, unit, (&mut encoder, tokenizer.guard()), context)?;
-        spare.lock().unwrap_or_else(PoisonError::into_inner).push(encoder);
+        let kept = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let (mut encoder, mut parity) = kept.unwrap_or_else(|| (tokenizer.encoder(), tokenizer.guard()));
+        let counted = count_unit(plan, unit, (&mut encoder, &mut parity), context)?;
+        spare.lock().unwrap_or_else(PoisonError::into_inner).push((encoder, parity));
         context.progress.add(u64::from(unit.is_last), unit.bytes);
         Ok(counted)
     })
@@ -332,7 +332,7 @@ fn report_lines(unit: &UnitCount, file: &TextFile, lines: u64, context: &TaskCon
 fn count_unit(
     plan: &CountPlan,
     unit: &Unit<'_>,
-    (encoder, parity): (&mut Encoder, ParityCheck),
+    (encoder, parity): (&mut Encoder, &mut ParityCheck),
     context: &TaskContext,
 ) -> Outcome<UnitCount> {
     let mut counter = Counter {
@@ -386,7 +386,7 @@ fn count_unit(
 struct Counter<'e> {
     extractor: Extractor,
     encoder: &'e mut Encoder,
-    parity: ParityCheck,
+    parity: &'e mut ParityCheck,
     /// Number of the first line. It determines which documents are compared, independently of the number of threads.
     first_number: u64,
     ids: Vec<u32>,
