@@ -20,7 +20,7 @@ use gristmill_storage::files;
 use gristmill_storage::listing::Listing;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -68,6 +68,8 @@ pub(super) fn take_over(
     let of_plan = prepared.plan.as_ref().map_or(&[][..], |plan| &plan.excludes);
     let of_user: HashSet<&String> = of_plan.iter().chain(&prepared.user_excludes).collect();
     let there: HashSet<&str> = facts.shards.iter().map(|shard| shard.name.as_str()).collect();
+    let folders: BTreeSet<&str> =
+        prepared.excludes.iter().map(String::as_str).filter(|item| item.ends_with('/')).collect();
     for problem in &found {
         let is_ours = match problem.kind {
             ProblemKind::SampleExcluded | ProblemKind::AppleDouble => true,
@@ -78,7 +80,7 @@ pub(super) fn take_over(
         // A shard that the plan omits may be used again later, so its excludes are kept.
         let is_again = !unchanged.contains(shard) && (chosen.contains(shard) || !there.contains(shard));
         let mut items: Vec<String> = match problem.kind {
-            ProblemKind::AppleDouble => apple_double_excludes(shard, prepared).collect(),
+            ProblemKind::AppleDouble => apple_double_excludes(shard, &folders),
             _ => vec![exclude_item(shard, problem.subject.key.as_deref())],
         };
         items.retain(|item| !of_user.contains(item));
@@ -88,10 +90,11 @@ pub(super) fn take_over(
     Ok((unchanged, added, judged))
 }
 
-/// Returns the excludes that a run added for AppleDouble files of a shard. Their keys end with the slash of a folder.
-fn apple_double_excludes<'p>(shard: &str, prepared: &'p PreparedFacts) -> impl Iterator<Item = String> + 'p {
+/// Returns the excludes that a run added for AppleDouble files of a shard, which are among those that end with the slash of a folder.
+fn apple_double_excludes(shard: &str, folders: &BTreeSet<&str>) -> Vec<String> {
     let prefix = format!("{}/", exclude_item(shard, None));
-    prepared.excludes.iter().filter(move |item| item.starts_with(&prefix) && item.ends_with('/')).cloned()
+    let items = folders.range::<&str, _>(prefix.as_str()..);
+    items.take_while(|item| item.starts_with(&prefix)).map(|item| (*item).to_owned()).collect()
 }
 
 fn in_shard(problem: &Problem) -> Option<&str> {
@@ -350,6 +353,13 @@ pub(super) fn refuse(context: &Context, problems: Vec<Problem>) -> Outcome<()> {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn excludes_for_apple_doubles_of_a_shard_are_found_by_its_name() {
+        let folders = BTreeSet::from(["a.tar/", "a.tar/._x/", "a.tar/d/", "a.tar2/d/", "b.tar/d/"]);
+        assert_eq!(apple_double_excludes("a.tar", &folders), ["a.tar/", "a.tar/._x/", "a.tar/d/"]);
+        assert!(apple_double_excludes("c.tar", &folders).is_empty());
+    }
 
     #[test]
     fn backups_carry_the_time_in_utc() {
