@@ -67,7 +67,7 @@ const MODULES_IN_CYCLES: usize = 127;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =
-    &[("forager", 12), ("mds", 3), ("megatron", 15), ("modalities", 25), ("nanosets", 27), ("olmo", 3)];
+    &[("forager", 5), ("mds", 3), ("megatron", 15), ("modalities", 14), ("nanosets", 10), ("olmo", 3)];
 
 /// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where the word sample has another
 /// meaning.

@@ -227,7 +227,9 @@ fn gzip_files_that_forager_skips_are_reported() {
     assert_eq!(three["documents"], 3, "what two formats read is no more than it is: {three:#}");
     let problems = three["problems"].to_string();
     assert!(
-        problems.contains("in/b.jsonl.gz") && problems.contains("only reads the .jsonl files of a folder") && problems.contains("--glob"),
+        problems.contains("in/b.jsonl.gz")
+            && problems.contains("only reads the .jsonl files of a folder")
+            && problems.contains("--glob"),
         "{problems}"
     );
     let all = format!("{base} --output all --format forager --sample-size 4 --glob *.jsonl*");
