@@ -7,6 +7,7 @@ use gristmill_ops::engine::plan::file as plan_file;
 use gristmill_ops::job;
 use gristmill_ops::job::metadataset::IndexAction;
 use gristmill_ops::job::prepare::PrepareJob;
+use gristmill_ops::job::report::Report;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::job::task::Task;
 use gristmill_ops::job::{JobState, JobStatus};
@@ -24,7 +25,7 @@ mod ended;
 mod result;
 
 pub use ended::EndedJob;
-pub use result::{JobResult, Report};
+pub use result::JobResult;
 
 /// Time limit for jobs to stop before they are started again without the UI.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -82,7 +83,7 @@ impl RunningJob for PrepareJob {
 
 impl<R: Send + 'static> RunningJob for Task<R>
 where
-    JobResult: From<Outcome<R>>,
+    Box<dyn Report>: From<R>,
 {
     fn status(&self) -> JobStatus {
         Task::status(self)

@@ -62,8 +62,10 @@ macro_rules! preview_report {
 
 /// The result of a run, or of a preview.
 pub trait Report: Any + Send + Sync {
-    /// Returns the printed lines. `is_preview` means that the plan was not run.
-    fn lines(&self, is_preview: bool) -> Vec<ReportLine>;
+    /// Returns the printed lines; none for a report that front ends show in their own form. `is_preview` means that the plan was not run.
+    fn lines(&self, _is_preview: bool) -> Vec<ReportLine> {
+        Vec::new()
+    }
     /// Returns the report as the JSON value of the result.
     fn to_json(&self) -> serde_json::Value;
     /// Whether the result already existed.
@@ -81,6 +83,12 @@ pub trait Report: Any + Send + Sync {
     /// Returns the suggested next command, quoted for a shell, if there is one.
     fn next_command(&self) -> Option<String> {
         None
+    }
+}
+
+impl<R: Report> From<R> for Box<dyn Report> {
+    fn from(report: R) -> Self {
+        Box::new(report)
     }
 }
 

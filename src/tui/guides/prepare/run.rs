@@ -72,13 +72,13 @@ struct PrepareOverview {
 impl Overview for PrepareOverview {
     fn draw(&self, run: &mut RunState, facts: Option<Arc<DatasetFacts>>, frame: &mut Frame, area: Rect, ui: &Ui) {
         match run.result.clone() {
-            Some(JobResult::Prepare(end)) => {
-                if let Ok(report) = end.as_ref() {
+            Some(result) => {
+                if let Some(report) = result.typed() {
                     let lines = self.summary(report, usize::from(area.width), ui);
                     draw_page(run, frame, area, lines, ui);
                 }
             }
-            _ => {
+            None => {
                 let facts = facts.filter(|facts| facts.opened).map(with_recorded_counts);
                 draw_shards(run, frame, area, facts.as_ref().unwrap_or(&self.facts), ui);
             }
@@ -90,10 +90,7 @@ impl Overview for PrepareOverview {
     }
 
     fn is_ready(&self, result: &JobResult) -> bool {
-        match result {
-            JobResult::Prepare(end) => end.as_ref().as_ref().is_ok_and(|report| missing_training(report).is_none()),
-            _ => true,
-        }
+        result.typed().is_some_and(|report| missing_training(report).is_none())
     }
 }
 

@@ -53,7 +53,7 @@ pub enum RunRequest {
 }
 
 /// The state of a run and of its display.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct RunState {
     /// Whether a run was started.
     pub started: bool,
@@ -126,7 +126,7 @@ impl RunState {
     /// Returns the first problems of each severity, and the total counts.
     fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
         match (self.result.as_ref().map(JobResult::report), &self.status) {
-            (Some(Ok(report)), _) => (report.problems(), report.counts()),
+            (Some(Ok(report)), _) => report.findings(),
             (_, Some(status)) => (&status.problems, &status.counts),
             (_, None) => (&[], &[]),
         }

@@ -9,8 +9,8 @@ use crate::tui::widgets::text;
 use gristmill_core::text::{agree, bytes, count, grouped};
 use gristmill_ops::job::dedup::{DedupReport, FileReport};
 use gristmill_ops::job::jsonl::JsonlReport;
-use gristmill_ops::job::leaks::LeakReport;
 use gristmill_ops::job::metadataset::MetadatasetReport;
+use gristmill_ops::job::prepare::PrepareReport;
 use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::PlannedResult;
@@ -21,19 +21,16 @@ use ratatui::text::{Line, Span};
 /// Returns the lines of a job that succeeded; empty for any other job.
 pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Ok(report) = result.report() else { return Vec::new() };
-    let mut lines = sentence_lines(facts(result, ui), columns, ui);
-    lines.extend(files(report.files(), columns, ui));
-    if let JobResult::Operation(end) = result {
-        lines.extend(end.as_ref().as_ref().map(|report| operation(&*report.0, columns, ui)).unwrap_or_default());
-    }
-    lines
-}
-
-fn operation(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    match (report.typed::<PackReport>(), report.typed::<PlannedResult<DedupReport>>()) {
-        (Some(report), _) => pack(report, columns, ui),
-        (_, Some(planned)) => dedup(&planned.report, columns, ui),
-        (None, None) => report_lines(report, false, columns, ui),
+    if let Some(report) = report.typed() {
+        pack(report, columns, ui)
+    } else if let Some(planned) = report.typed::<PlannedResult<DedupReport>>() {
+        dedup(&planned.report, columns, ui)
+    } else if let Some((sentences, outputs)) = prepared(report, ui) {
+        let mut lines = sentence_lines(sentences, columns, ui);
+        lines.extend(files(outputs, columns, ui));
+        lines
+    } else {
+        report_lines(report, false, columns, ui)
     }
 }
 
@@ -143,40 +140,17 @@ fn pack(report: &PackReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     lines
 }
 
-fn facts(result: &JobResult, ui: &Ui) -> Vec<String> {
+/// Returns the figures of a preparation and its files; `None` for other reports.
+fn prepared<'a>(report: &'a dyn Report, ui: &Ui) -> Option<(Vec<String>, &'a [OutputFile])> {
     let dot = ui.glyphs.dot;
-    match result {
-        JobResult::Prepare(end) => match end.as_ref() {
-            Ok(report) => vec![format!(
-                "{} {dot} {} {dot} {}",
-                count(report.shards, "shard"),
-                count(report.samples, "sample"),
-                bytes(report.bytes)
-            )],
-            Err(_) => Vec::new(),
-        },
-        JobResult::Metadataset(end) => end.as_ref().as_ref().map(|r| metadataset(r, dot)).unwrap_or_default(),
-        JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
-        // The summary of an operation is shown with its files.
-        JobResult::Operation(_) => Vec::new(),
-        JobResult::Leaks(end) => end.as_ref().as_ref().map(|r| leaks(r, dot)).unwrap_or_default(),
+    if let Some(report) = report.typed::<PrepareReport>() {
+        let (shards, samples) = (count(report.shards, "shard"), count(report.samples, "sample"));
+        return Some((vec![format!("{shards} {dot} {samples} {dot} {}", bytes(report.bytes))], &report.files));
     }
-}
-
-fn leaks(report: &LeakReport, dot: &str) -> Vec<String> {
-    let compared = match report.content {
-        true => format!("{} compared", count(report.compared.contents, "part")),
-        false => "names compared, contents not".to_owned(),
-    };
-    let of = format!("{} of {}", count(report.compared.samples, "sample"), count(report.compared.shards, "shard"));
-    let mut lines = vec![format!("{of} {dot} {compared}")];
-    for found in &report.found.counts {
-        lines.push(format!("  {} in two splits: {}", found.kind.title(), grouped(found.leaks)));
+    if let Some(report) = report.typed() {
+        return Some((jsonl(report, dot), &report.files));
     }
-    if report.found.counts.is_empty() {
-        lines.push("no leak".to_owned());
-    }
-    lines
+    report.typed().map(|report| (metadataset(report, dot), &*report.files))
 }
 
 fn metadataset(report: &MetadatasetReport, dot: &str) -> Vec<String> {

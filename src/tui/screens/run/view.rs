@@ -115,7 +115,7 @@ fn state_line(step: &RunState, status: &JobStatus, words: &RunTexts, columns: us
     };
     let fit = |words: &str| text::fit_middle(words, columns.saturating_sub(2), ui.glyphs);
     match result.report() {
-        Ok(report) if report.is_idle() => {
+        Ok(report) if report.is_nothing_to_do() => {
             Line::from(Span::styled(format!("{} {}", ui.glyphs.check, fit(&words.idle)), ui.theme.ok))
         }
         Ok(_) if result.found() > 0 => {

@@ -149,10 +149,7 @@ impl LeakScreen {
     }
 
     fn report(&self) -> Option<&LeakReport> {
-        match &self.result {
-            Some(JobResult::Leaks(end)) => end.as_ref().as_ref().ok(),
-            _ => None,
-        }
+        self.result.as_ref()?.typed()
     }
 
     fn selected(&self) -> Option<&Leak> {
@@ -345,14 +342,8 @@ impl Screen for LeakScreen {
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         self.mouse_areas.clear();
         self.write_key = ui.key(Context::SplitsLeaks, Action::Write);
-        let report = match &self.result {
-            None => return draw_running(self.view.as_ref(), frame, area, ui),
-            Some(JobResult::Leaks(end)) => match end.as_ref() {
-                Ok(report) => report,
-                Err(failure) => return super::view::draw_nothing(Some(failure), frame, area, ui),
-            },
-            Some(_) => return,
-        };
+        let Some(result) = &self.result else { return draw_running(self.view.as_ref(), frame, area, ui) };
+        let Some(report) = result.typed() else { return super::view::draw_nothing(result.failure(), frame, area, ui) };
         let inner = draw_leaks(report, &self.homes, &mut self.list, frame, area, ui);
         self.mouse_areas.add(inner, ());
     }

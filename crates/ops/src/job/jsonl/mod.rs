@@ -10,7 +10,7 @@ mod tests;
 pub use check::{run_lint, run_verify};
 pub use clean::clean_path;
 
-use super::report::OutputFile;
+use super::report::{OutputFile, Report};
 use super::task::Task;
 use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity};
 use gristmill_storage::fs::Fs;
@@ -43,6 +43,10 @@ pub struct JsonlReport {
     /// Wall time.
     #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
     pub elapsed: Duration,
+}
+
+impl Report for JsonlReport {
+    crate::job_report!();
 }
 
 /// Indexes the file of a plan in the background. A preview writes no files. For a plan with

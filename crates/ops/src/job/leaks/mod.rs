@@ -4,7 +4,7 @@
 mod tests;
 
 use super::pool::run_units;
-use super::report::OutputFile;
+use super::report::Report;
 use super::task::{Task, TaskContext};
 use super::{as_seconds, Phase};
 use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, RecordBuffer, ShardTotals, SplitLayout};
@@ -30,9 +30,6 @@ pub struct LeakReport {
     /// The leaks found.
     #[serde(flatten)]
     pub found: Leaks,
-    /// Always empty, because no files are written; for uniformity with the reports of other jobs.
-    #[serde(skip)]
-    pub files: Vec<OutputFile>,
     /// Shards that could not be compared, and other findings.
     pub problems: Vec<Problem>,
     /// Counts of all problems and notes.
@@ -41,6 +38,10 @@ pub struct LeakReport {
     /// Wall time.
     #[serde(rename = "elapsed_seconds", serialize_with = "as_seconds")]
     pub elapsed: Duration,
+}
+
+impl Report for LeakReport {
+    crate::run_report!();
 }
 
 /// Searches for leaks in the background. `layout` contains the splits of the shards and the excludes, so that unwritten edits can be
@@ -117,7 +118,6 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
         compared,
         bytes,
         found,
-        files: Vec::new(),
         problems: context.problems.to_vec(),
         counts: context.problems.counts(),
         elapsed: context.elapsed(),

@@ -4,7 +4,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use super::report::OutputFile;
+use super::report::{OutputFile, Report};
 use super::task::Task;
 use gristmill_core::{Outcome, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_storage::fs::Fs;
@@ -53,6 +53,10 @@ pub struct MetadatasetReport {
     /// Wall time.
     #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
     pub elapsed: Duration,
+}
+
+impl Report for MetadatasetReport {
+    crate::job_report!();
 }
 
 /// The use of the new indexes.

@@ -18,7 +18,7 @@ pub use preview::{no_access, preview, Preview};
 
 use super::job_progress::Forecast;
 use super::journal::Journal;
-use super::report::OutputFile;
+use super::report::{OutputFile, Report};
 use super::scan::{LiveScan, ScanShared};
 use super::status::StatusBoard;
 use super::task::TaskContext;
@@ -88,6 +88,10 @@ pub struct PrepareReport {
     /// Wall time.
     #[serde(rename = "elapsed_seconds", serialize_with = "super::as_seconds")]
     pub elapsed: Duration,
+}
+
+impl Report for PrepareReport {
+    crate::job_report!();
 }
 
 impl PrepareReport {

@@ -145,7 +145,6 @@ fn report() -> LeakReport {
         compared: ShardTotals { shards: 20, samples: 200_100, contents: 400_000, met: 0 },
         bytes: 4_600_000_000,
         found: Leaks { leaks, counts, ..Leaks::default() },
-        files: Vec::new(),
         problems: Vec::new(),
         counts: Vec::new(),
         elapsed: Duration::from_secs(9),
