@@ -19,17 +19,17 @@ pub fn run(path: &Path, context: &Context) -> CommandResult {
     let dry = context.globals.dry_run;
     let task = Dataset::find(Path::new(path))?.repair(dry, context.run_options())?;
     let report = run_with_progress(task, Some("repairing"), context)?;
-    print_findings(&report.problems, &report.counts, context);
+    print_findings(&report.findings.problems, &report.findings.counts, context);
     let line = repaired(path, &report, dry);
     match dry {
         true => context.printer.line(line),
         false => context.printer.print_status(line),
     }
     let mut result: Map<_, _> = fields(&report);
-    result.insert("counts".into(), counts_value(&report.counts));
+    result.insert("counts".into(), counts_value(&report.findings.counts));
     result.insert("dry_run".into(), json!(dry));
     result.insert("nothing_to_do".into(), json!(report.repaired == 0));
-    let findings = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
+    let findings = report.findings.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
     Ok(CommandSuccess::with_findings(result, findings.filter(|(severity, _)| *severity > Severity::Note)))
 }
 
@@ -49,5 +49,5 @@ fn repaired(path: &str, report: &RepairReport, dry: bool) -> String {
     let backup =
         report.backup.as_deref().map_or_else(String::new, |backup| format!(" Backup: {}.", display_safe(backup)));
     let done = paint(Tone::Success, &format!("Repaired {name}"));
-    format!("{done}: {what} of {places}; {size} in {}.{backup}", duration(report.elapsed))
+    format!("{done}: {what} of {places}; {size} in {}.{backup}", duration(report.findings.elapsed))
 }

@@ -20,15 +20,15 @@ pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Comman
         return Ok(CommandSuccess::ok(result));
     }
     let report = run_with_progress(start(plan, context.run_options())?, Some("writing"), context)?;
-    print_findings(&report.problems, &report.counts, context);
+    print_findings(&report.findings.problems, &report.findings.counts, context);
     report.lines(false).into_iter().for_each(|line| context.printer.print_status(report::painted(line)));
     if let Some(seed) = &seed {
         context.printer.print_status(format!("The seed was {seed}; --seed {seed} gives the same order again."));
     }
     let mut result = fields(&report);
-    result.insert("counts".into(), counts_value(&report.counts));
+    result.insert("counts".into(), counts_value(&report.findings.counts));
     if let Some(seed) = seed {
         result.insert("seed".into(), json!(seed));
     }
-    Ok(CommandSuccess::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+    Ok(CommandSuccess::with_findings(result, report.findings.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }

@@ -40,7 +40,7 @@ impl Report for JsonlResult {
             let head = format!("Would index {path}: {samples}, {size}. Nothing was written.");
             return vec![head.into(), format!("Would be written: {file}").into()];
         }
-        let rest = format!(": {samples}, {size} in {}.", duration(report.elapsed));
+        let rest = format!(": {samples}, {size} in {}.", duration(report.findings.elapsed));
         let mut lines = vec![ReportLine::success(format!("Indexed {path}"), rest), format!("Written: {file}").into()];
         if report.lines_left_out > 0 {
             let verb = agree(report.lines_left_out, "is", "are");
@@ -48,11 +48,11 @@ impl Report for JsonlResult {
             let source = display_safe(&self.path);
             lines.push(format!("{left_out} of {source} {verb} left out; the file stays as it is.").into());
         }
-        lines.extend(problem_table(&report.counts));
+        lines.extend(problem_table(&report.findings.counts));
         lines
     }
 
-    gristmill_ops::job_report!(report);
+    gristmill_ops::job_report!(report; findings);
 
     fn next_command(&self) -> Option<String> {
         Some(format!("gristmill info {}", shell_quote(&self.indexed())))
@@ -79,18 +79,18 @@ impl Report for MetadatasetResult {
         } else if is_preview {
             ReportLine::plain("Nothing was written.")
         } else {
-            let rest = format!(": {} in {}.", count(report.joins.len() as u64, "join"), duration(report.elapsed));
+            let rest = format!(": {} in {}.", count(report.joins.len() as u64, "join"), duration(report.findings.elapsed));
             ReportLine::success(format!("Prepared {path}"), rest)
         });
         let verb = if is_preview { "Would be written" } else { "Written" };
         lines.extend(report.files.iter().map(|file| format!("{verb}: {}", size_of(file)).into()));
         let removed = report.removed.iter().map(|name| display_safe(name));
         lines.extend(removed.map(|name| format!("Removed: {name}, which no join uses").into()));
-        lines.extend(problem_table(&report.counts));
+        lines.extend(problem_table(&report.findings.counts));
         lines
     }
 
-    gristmill_ops::job_report!(report);
+    gristmill_ops::job_report!(report; findings);
 
     fn next_command(&self) -> Option<String> {
         Some(format!("gristmill mix check {}", shell_quote(&self.path)))

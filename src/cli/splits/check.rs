@@ -48,12 +48,12 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
     for note in problems.iter().filter(|problem| problem.severity == Severity::Note) {
         context.printer.note(note);
     }
-    print_findings(&report.problems, &report.counts, context);
+    print_findings(&report.findings.problems, &report.findings.counts, context);
     for line in lines(&editor, &report, context) {
         context.printer.line(line);
     }
     let mut result = fields(&report);
-    let all: Vec<&Problem> = problems.iter().chain(&report.problems).collect();
+    let all: Vec<&Problem> = problems.iter().chain(&report.findings.problems).collect();
     if let Some(path) = &args.excludes_to {
         let items = items(&report);
         write_items(path, &items)?;
@@ -64,7 +64,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
     result.insert("problems".into(), json!(all));
     let leaks = (report.found.certain_count() > 0).then_some((Severity::Problem, ProblemKind::Leak));
     let found = all.iter().map(|problem| (problem.severity, problem.kind));
-    let counted = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
+    let counted = report.findings.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
     Ok(CommandSuccess::with_findings(result, found.chain(counted).chain(leaks).collect::<Vec<_>>()))
 }
 

@@ -5,7 +5,7 @@ use super::fetch::{fetch, FetchRequest};
 use super::job_progress::cost;
 use super::layouts;
 use super::pool::{run_both, run_units};
-use super::report::{Report, ReportLine};
+use super::report::{Report, ReportLine, RunFindings};
 use super::task::TaskContext;
 use super::Phase;
 use gristmill_core::pack::TextField;
@@ -26,7 +26,6 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 const ACTIVITY: &str = "counting";
 /// Approximate size of a unit, in bytes of text.
@@ -107,14 +106,9 @@ pub struct CountReport {
     /// The file to which the counts were written, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
-    /// Problems and notes, the first 1,000 of each severity.
-    pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
-    #[serde(skip)]
-    pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
-    pub elapsed: Duration,
+    /// Problems, notes and time of the run.
+    #[serde(flatten)]
+    pub findings: RunFindings,
 }
 
 /// Content of the file of counts.
@@ -163,7 +157,7 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
             write_file(&*context.fs, output, &[&json[..], b"\n"].concat(), FILE_MODE)?;
         }
     }
-    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
+    report.findings = context.run_findings();
     Ok(report)
 }
 
@@ -511,7 +505,7 @@ impl Report for CountReport {
         lines
     }
 
-    crate::run_report!();
+    crate::run_report!(; findings);
 }
 
 /// Formats the counts of a file as a sentence. `item` is the noun for the container of the longest document, and `of` is its file.
@@ -547,6 +541,7 @@ mod tests {
     use gristmill_storage::fs::RealFs;
     use gristmill_tokenizer::DIFFERENCE_MARK;
     use std::sync::Arc;
+    use std::time::Duration;
 
     #[test]
     fn difference_from_the_reference_makes_the_reference_count_all_tokens() {

@@ -1,11 +1,9 @@
 //! The report of a run that converts token files to other token files.
 
-use super::report::{OutputFile, Report, ReportLine};
+use super::report::{OutputFile, Report, ReportLine, RunFindings};
 use gristmill_core::text::{bytes, count, count_verb, display_safe};
-use gristmill_core::{Problem, ProblemKind, Severity};
 use serde::Serialize;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// The result of a run, or of a preview.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -32,14 +30,9 @@ pub struct FilesReport {
     pub token_bytes: u64,
     /// Whether identical files already existed and nothing was written.
     pub nothing_to_do: bool,
-    /// Problems and notes, the first 1,000 of each severity.
-    pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
-    #[serde(skip)]
-    pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
-    pub elapsed: Duration,
+    /// Problems, notes and time of the run.
+    #[serde(flatten)]
+    pub findings: RunFindings,
 }
 
 impl Report for FilesReport {
@@ -70,5 +63,5 @@ impl Report for FilesReport {
         lines
     }
 
-    crate::job_report!();
+    crate::job_report!(; findings);
 }

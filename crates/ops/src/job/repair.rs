@@ -1,17 +1,16 @@
 //! Repairs of files: the report, and the replacement of the original file, which is kept as a backup.
 
 use super::exclusive_output::ExclusiveOutput;
-use super::report::OutputFile;
+use super::report::{OutputFile, RunFindings};
 use super::task::TaskContext;
 use super::Phase;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::publish::place_file;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Bytes that are written at a time.
 const WRITE_BYTES: usize = 1 << 20;
@@ -33,14 +32,9 @@ pub struct RepairReport {
     pub backup: Option<String>,
     /// The repaired file.
     pub files: Vec<OutputFile>,
-    /// Problems and notes, the first 1,000 of each severity.
-    pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
-    #[serde(skip)]
-    pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
-    pub elapsed: Duration,
+    /// Problems, notes and time of the run.
+    #[serde(flatten)]
+    pub findings: RunFindings,
 }
 
 impl RepairReport {
@@ -51,8 +45,7 @@ impl RepairReport {
 
     /// Adds the findings and the duration.
     pub(crate) fn ended(self, context: &TaskContext) -> Self {
-        let (problems, counts, elapsed) = context.findings_at_end();
-        Self { problems, counts, elapsed, ..self }
+        Self { findings: context.run_findings(), ..self }
     }
 
     /// Replaces a file by the output of `write`, and keeps the original under another name. `message` describes the repair.

@@ -6,17 +6,19 @@ use gristmill_core::{Failure, Problem, ProblemKind, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use std::any::Any;
+use std::time::Duration;
 
 pub use gristmill_core::report_line::{LineTone, ReportLine};
 
 /// Maximum number of listed files.
 pub const MAX_SHOWN_FILES: usize = 20;
 
-/// Expands to the methods of [`Report`] that return fields of a job's report: of `self`, or of a field of it.
+/// Expands to the methods of [`Report`] that return fields of a job's report: of `self`, or of a field of it. After a semicolon: its field of
+/// type [`RunFindings`].
 #[macro_export]
 macro_rules! job_report {
-    ($($field:ident)?) => {
-        $crate::run_report!($($field)?);
+    ($($field:ident)? $(; $findings:ident)?) => {
+        $crate::run_report!($($field)? $(; $findings)?);
 
         fn is_nothing_to_do(&self) -> bool {
             self$(.$field)?.nothing_to_do
@@ -27,7 +29,7 @@ macro_rules! job_report {
 /// Like [`job_report`], for a job that always has something to do.
 #[macro_export]
 macro_rules! run_report {
-    ($($field:ident)?) => {
+    ($($field:ident)? $(; $findings:ident)?) => {
         fn to_json(&self) -> serde_json::Value {
             serde_json::to_value(&self $(.$field)?).unwrap_or_default()
         }
@@ -35,7 +37,7 @@ macro_rules! run_report {
         fn findings(
             &self,
         ) -> (&[gristmill_core::Problem], &[(gristmill_core::Severity, gristmill_core::ProblemKind, u64)]) {
-            (&self$(.$field)?.problems, &self$(.$field)?.counts)
+            (&self$(.$field)?$(.$findings)?.problems, &self$(.$field)?$(.$findings)?.counts)
         }
     };
 }
@@ -97,6 +99,19 @@ impl dyn Report {
     pub fn typed<R: 'static>(&self) -> Option<&R> {
         (self as &dyn Any).downcast_ref()
     }
+}
+
+/// The findings of a run, as the last fields of its report.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RunFindings {
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// Counts of all problems and notes.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "super::as_seconds")]
+    pub elapsed: Duration,
 }
 
 /// A file that a run writes or has written.

@@ -2,6 +2,7 @@
 
 use super::job_progress::Forecast;
 use super::outputs::OutputBoard;
+use super::report::RunFindings;
 use super::status::StatusBoard;
 use super::{JobState, JobStatus, Phase};
 use gristmill_core::{
@@ -91,9 +92,9 @@ impl TaskContext {
     pub fn elapsed(&self) -> Duration {
         self.board.elapsed()
     }
-    /// Returns the first problems and notes of each severity, the counts of all, and the time since the start, for a report.
-    pub(crate) fn findings_at_end(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>, Duration) {
-        (self.problems.to_vec(), self.problems.counts(), self.elapsed())
+    /// Returns the problems, notes and time so far, for a report.
+    pub(crate) fn run_findings(&self) -> RunFindings {
+        RunFindings { problems: self.problems.to_vec(), counts: self.problems.counts(), elapsed: self.elapsed() }
     }
     fn status(&self) -> JobStatus {
         JobStatus { outputs: self.outputs.read(), ..self.board.read(&self.progress, &self.problems) }

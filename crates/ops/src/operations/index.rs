@@ -324,7 +324,7 @@ impl Report for IndexReports {
         let of_each = |(path, report): &(PathBuf, IndexReport)| {
             let mut value = serde_json::to_value(report).unwrap_or_default();
             value["path"] = json!(path.to_string_lossy());
-            value["counts"] = counts_value(&report.counts);
+            value["counts"] = counts_value(&report.findings.counts);
             value
         };
         let mut values: Vec<Value> = self.indexes.iter().map(of_each).collect();
@@ -373,7 +373,10 @@ fn lines(path: &str, report: &IndexReport, is_preview: bool) -> Vec<ReportLine> 
         ];
     }
     let mut lines = vec![
-        ReportLine::success(format!("Indexed {path}"), format!(": {what}, took {}.", duration(report.elapsed))),
+        ReportLine::success(
+            format!("Indexed {path}"),
+            format!(": {what}, took {}.", duration(report.findings.elapsed)),
+        ),
         ReportLine::plain(format!("Written: {index}: {written}")),
     ];
     if report.skipped_lines > 0 {

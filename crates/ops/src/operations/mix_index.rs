@@ -276,7 +276,7 @@ impl Operation for MixIndex {
 impl Report for MixtureIndexReport {
     fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
         let mut lines = figures(self);
-        lines.extend(problem_table(&self.counts));
+        lines.extend(problem_table(&self.findings.counts));
         let output = display_safe(&self.output.to_string_lossy()).into_owned();
         lines.push(match (is_preview, self.nothing_to_do) {
             (true, _) => ReportLine::plain(format!("Would write {output}. Nothing was written.")),
@@ -289,7 +289,7 @@ impl Report for MixtureIndexReport {
         lines
     }
 
-    crate::job_report!();
+    crate::job_report!(; findings);
 }
 
 /// Returns lines with the samples, epochs and shares of the mixture.

@@ -377,7 +377,7 @@ impl Report for RewriteReport {
     fn lines(&self, _: bool) -> Vec<ReportLine> {
         let written = &self.written;
         let output = self.files.first().map(|file| display_safe(&file.name).into_owned()).unwrap_or_default();
-        let (size, time) = (bytes(written.bytes), duration(self.elapsed));
+        let (size, time) = (bytes(written.bytes), duration(self.findings.elapsed));
         let figures = match written.token_bytes {
             Some(token_bytes) => {
                 let (documents, tokens) = (count(written.documents, "document"), count(written.tokens, "token"));
@@ -386,8 +386,8 @@ impl Report for RewriteReport {
             None => format!(": {}, {size} in {time}.", count(written.documents, "line")),
         };
         let first = ReportLine::success(format!("Wrote {output}"), figures);
-        std::iter::once(first).chain(problem_table(&self.counts)).collect()
+        std::iter::once(first).chain(problem_table(&self.findings.counts)).collect()
     }
 
-    crate::run_report!();
+    crate::run_report!(; findings);
 }

@@ -99,15 +99,15 @@ impl Report for InstructionPreview {
 impl Report for InstructionReport {
     fn lines(&self, _: bool) -> Vec<ReportLine> {
         let done = format!("Prepared {}", display_safe(&self.folder));
-        let mut lines = vec![ReportLine::success(done, format!(" in {}.", duration(self.elapsed)))];
+        let mut lines = vec![ReportLine::success(done, format!(" in {}.", duration(self.findings.elapsed)))];
         for partition in &self.partitions {
             let (number, tokens) = (count(partition.lines, "line"), count(partition.tokens, "token"));
             let packed = display_safe(&partition.packed);
             lines.push(ReportLine::plain(format!("- {}: {number}, {tokens}: {packed}", partition.name)));
         }
-        lines.extend(problem_table(&self.counts));
+        lines.extend(problem_table(&self.findings.counts));
         lines
     }
 
-    crate::run_report!();
+    crate::run_report!(; findings);
 }

@@ -4,7 +4,7 @@ use super::choose::LeftOut;
 use super::examples::Examples;
 use super::planned::{PlannedRun, PlannedSet};
 use super::stores::{StoreEstimate, StoredContent};
-use crate::job::report::{problem_table, Report, ReportLine};
+use crate::job::report::{problem_table, Report, ReportLine, RunFindings};
 use crate::job::task::TaskContext;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{agree, bytes, count, display_safe, grouped};
@@ -196,7 +196,7 @@ impl ShardReport {
 
     /// Copies the problems and notes of the run.
     pub(super) fn take_findings(&mut self, context: &TaskContext) {
-        (self.problems, self.counts, self.elapsed) = context.findings_at_end();
+        RunFindings { problems: self.problems, counts: self.counts, elapsed: self.elapsed } = context.run_findings();
     }
 
     fn left_out_lines(&self) -> Vec<ReportLine> {

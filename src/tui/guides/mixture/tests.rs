@@ -6,11 +6,10 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
 use gristmill_core::Problem;
 use gristmill_core::{ProblemKind, RunOptions, Subject};
-use gristmill_ops::job::report::Report;
+use gristmill_ops::job::report::{Report, RunFindings};
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
-use gristmill_ops::tokens::mixture::job::MixtureIndexReport;
 use gristmill_ops::tokens::mixture::{Member, MixtureForecast, MixtureIndexPlan, Request};
-use std::time::Duration;
+use gristmill_ops::tokens::mixture::job::MixtureIndexReport;
 
 type Test = FormTest<MixtureGuide>;
 
@@ -80,9 +79,7 @@ fn preview(test: &mut Test, problems: Vec<Problem>) -> MixtureForecast {
         sequence_length: plan.sequence_length,
         seed: plan.seed,
         nothing_to_do: false,
-        problems,
-        counts: Vec::new(),
-        elapsed: Duration::ZERO,
+        findings: RunFindings { problems, ..RunFindings::default() },
     };
     let report: Box<dyn Report> = Box::new(report);
     test.guide.preview.set_preview(test.form.plan(), Ok(report));

@@ -134,7 +134,7 @@ fn mixture(report: &MixtureIndexReport, columns: usize, ui: &Ui) -> Vec<Line<'st
         dot = ui.glyphs.dot,
     );
     let mut lines = vec![bar(report, columns, ui), Line::from(text::fit_end(&epochs, columns, ui.glyphs))];
-    lines.extend(report.problems.iter().flat_map(|problem| problem_lines(problem, columns, ui)));
+    lines.extend(report.findings.problems.iter().flat_map(|problem| problem_lines(problem, columns, ui)));
     lines
 }
 

@@ -120,7 +120,7 @@ pub(crate) fn run_copy(plan: &CopyPlan, is_written: bool, context: &TaskContext)
     } else {
         report.plan(items);
     }
-    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
+    report.findings = context.run_findings();
     Ok(report)
 }
 

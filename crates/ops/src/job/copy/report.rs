@@ -2,12 +2,10 @@
 
 use super::transfer::CopiedFile;
 use super::CopyItem;
-use crate::job::report::{Report, ReportLine};
+use crate::job::report::{Report, ReportLine, RunFindings};
 use gristmill_core::text::{bytes, count, display_safe};
-use gristmill_core::{Problem, ProblemKind, Severity};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Limit of files printed individually.
 const MAX_PRINTED_FILES: usize = 40;
@@ -50,14 +48,9 @@ pub struct CopyReport {
     /// Files that would be copied, in a preview.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub planned: Vec<PlannedCopy>,
-    /// Problems and notes, the first 1,000 of each severity.
-    pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
-    #[serde(skip)]
-    pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
-    pub elapsed: Duration,
+    /// Problems, notes and time of the run.
+    #[serde(flatten)]
+    pub findings: RunFindings,
 }
 
 impl CopyReport {
@@ -121,5 +114,5 @@ impl Report for CopyReport {
         lines
     }
 
-    crate::run_report!();
+    crate::run_report!(; findings);
 }

@@ -48,7 +48,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn problems(report: &CopyReport) -> Vec<(Severity, ProblemKind)> {
-    report.problems.iter().map(|problem| (problem.severity, problem.kind)).collect()
+    report.findings.problems.iter().map(|problem| (problem.severity, problem.kind)).collect()
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn folders_are_copied_to_a_store_within_it_and_back() {
         let report = run(&plan(&[from], to)).unwrap();
         assert_eq!((report.files, report.bytes), (3, (3 << 20) + 17), "{}", to.display());
         assert_eq!(tree(to), expected, "{}", to.display());
-        assert_eq!(report.problems, []);
+        assert_eq!(report.findings.problems, []);
     }
     assert_eq!(std::fs::read_dir(back.parent().unwrap()).unwrap().count(), 1, "no run folder is left");
 }
@@ -204,7 +204,7 @@ fn keys_that_are_no_file_names_are_problems_and_other_keys_are_copied() {
     assert!(kinds.iter().all(|(severity, _)| *severity == Severity::Problem));
     // In stores, a name may be long, and a key may be a prefix of another key.
     let report = run(&plan(&[Path::new(root)], "mem://cp-keys/out")).unwrap();
-    assert_eq!((report.files, report.problems.len()), (5, 2));
+    assert_eq!((report.files, report.findings.problems.len()), (5, 2));
 }
 
 #[test]
@@ -227,7 +227,11 @@ fn copy_follows_links_and_names_special_files() {
     let unreadable = of(ProblemKind::Unreadable);
     let others = [of(ProblemKind::NotAFile), unreadable, unreadable, of(ProblemKind::BadName)];
     assert_eq!(kinds, [&[(Severity::Note, ProblemKind::Other)][..], &others].concat());
-    assert!(report.problems.iter().any(|problem| problem.message.contains("points back")), "{:?}", report.problems);
+    assert!(
+        report.findings.problems.iter().any(|problem| problem.message.contains("points back")),
+        "{:?}",
+        report.findings.problems
+    );
     // On a disk, names may contain any bytes.
     let report = run(&plan(&[&input], dir.path().join("out"))).unwrap();
     assert_eq!(report.files, 5);
@@ -286,13 +290,14 @@ fn commit_file_is_copied_only_if_all_files_of_its_set_are() {
     }
     std::os::unix::fs::symlink("nowhere", input.join("shard.tar")).unwrap();
     let report = run(&plan(&[&input], out)).unwrap();
-    let incomplete = report.problems.iter().find(|problem| problem.message.contains("makes a set complete")).unwrap();
+    let incomplete =
+        report.findings.problems.iter().find(|problem| problem.message.contains("makes a set complete")).unwrap();
     assert!(incomplete.hint.as_deref().unwrap().ends_with("with --if-changed"), "{incomplete:?}");
     let expected = [".nv-meta/gristmill/plan.yaml", "a.tar", "sub/b.tar", "sub/c.txt"];
     assert_eq!(tree(out).into_keys().collect::<Vec<_>>(), expected);
     std::fs::remove_file(input.join("shard.tar")).unwrap();
     let report = run(&CopyPlan { if_changed: true, ..plan(&[&input], out) }).unwrap();
-    assert_eq!((report.files, report.problems.len()), (1, 0));
+    assert_eq!((report.files, report.findings.problems.len()), (1, 0));
     assert!(files::exists(out.join(".nv-meta/.info.json")));
 }
 

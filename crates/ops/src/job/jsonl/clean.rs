@@ -1,6 +1,6 @@
 //! `prepare --skip-bad-lines`: writes a copy without the lines that `lint` reports, and indexes it.
 
-use super::run::{begin_scan, ended, index, preview, report, write_draft};
+use super::run::{begin_scan, index, preview, report, write_draft};
 use super::JsonlReport;
 use crate::engine::jsonl::{clean_lines, has_bad_line, open, CleanLines};
 use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
@@ -60,7 +60,7 @@ pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -
         publication.commit(&index_target)?;
     }
     drop(place);
-    Ok(ended(report, context))
+    Ok(JsonlReport { findings: context.run_findings(), ..report })
 }
 
 /// Like [`index_clean`], without writing files.
@@ -77,7 +77,7 @@ pub(super) fn preview_clean(path: &Path, overwrite: bool, context: &TaskContext)
         let why = "there is a file of this name; another one would be replaced with --force-overwrite only";
         context.problems.report(Problem::note(ProblemKind::AlreadyPrepared, Subject::path(&target), why))?;
     }
-    Ok(ended(clean_report(&file, &clean, &target), context))
+    Ok(JsonlReport { findings: context.run_findings(), ..clean_report(&file, &clean, &target) })
 }
 
 fn write_lines(file: &ReadFile, draft: &Path, mode: u32, context: &TaskContext) -> Outcome<CleanLines> {

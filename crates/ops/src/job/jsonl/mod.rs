@@ -10,14 +10,13 @@ mod tests;
 pub use check::{run_lint, run_verify};
 pub use clean::clean_path;
 
-use super::report::{OutputFile, Report};
+use super::report::{OutputFile, Report, RunFindings};
 use super::task::Task;
-use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity};
+use gristmill_core::{Outcome, PreparePlan, Rerun, RunOptions};
 use gristmill_storage::fs::Fs;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Result of a run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -35,18 +34,13 @@ pub struct JsonlReport {
     pub nothing_to_do: bool,
     /// The index as written; with a dry run, as it would be written.
     pub files: Vec<OutputFile>,
-    /// Problems and notes, the first 1,000 of each severity.
-    pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
-    #[serde(skip)]
-    pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
-    pub elapsed: Duration,
+    /// Problems, notes and time of the run.
+    #[serde(flatten)]
+    pub findings: RunFindings,
 }
 
 impl Report for JsonlReport {
-    crate::job_report!();
+    crate::job_report!(; findings);
 }
 
 /// Indexes the file of a plan in the background. A preview writes no files. For a plan with

@@ -40,7 +40,7 @@ pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> 
     }
     context.progress.add(1, 0);
     drop(place);
-    Ok(ended(report, context))
+    Ok(JsonlReport { findings: context.run_findings(), ..report })
 }
 
 /// Like [`index`], without writing files.
@@ -49,7 +49,7 @@ pub(super) fn preview(path: &Path, context: &TaskContext) -> Outcome<JsonlReport
     begin_scan(&file, context);
     let counts = pooled::scan(&file, &context.options, &context.handles(), |_| Ok(()))?;
     report_findings(&file, &counts, context)?;
-    Ok(ended(counted(&file, &counts, &index_path(path)), context))
+    Ok(JsonlReport { findings: context.run_findings(), ..counted(&file, &counts, &index_path(path)) })
 }
 
 pub(super) fn begin_scan(file: &ReadFile, context: &TaskContext) {
@@ -90,11 +90,6 @@ pub(super) fn report(file: &ReadFile, target: &Path, samples: u64) -> JsonlRepor
         files: vec![OutputFile { name, bytes: (samples + 1) * 8, replaces }],
         ..JsonlReport::default()
     }
-}
-
-pub(super) fn ended(mut report: JsonlReport, context: &TaskContext) -> JsonlReport {
-    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
-    report
 }
 
 fn publish(fs: &dyn Fs, draft: &Path, target: &Path, mode: u32) -> Outcome<()> {

@@ -2,7 +2,7 @@ use super::pooled::scan_ranges;
 use super::*;
 use crate::engine::check::CheckCounts;
 use crate::job::JobState;
-use gristmill_core::{Cancel, ExitClass, Failure, Handles, ProblemLog, Progress};
+use gristmill_core::{Cancel, ExitClass, Failure, Handles, Problem, ProblemKind, ProblemLog, Progress, Severity};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_data::formats::energon::tar_idx;
 use gristmill_data::source::jsonl::units;
@@ -208,8 +208,8 @@ fn lines_that_are_not_utf8_are_indexed_and_named() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{\"a\": \"\xc3\xa9\"}\n{\"b\": \"\xe9\"}\n{\"c\": 1}\n");
     for report in [preview(&path, options(1)).unwrap(), run(&path).unwrap()] {
-        assert_eq!((report.samples, report.problems.len()), (3, 1), "{:?}", report.problems);
-        let problem = &report.problems[0];
+        assert_eq!((report.samples, report.findings.problems.len()), (3, 1), "{:?}", report.findings.problems);
+        let problem = &report.findings.problems[0];
         assert_eq!((problem.kind, problem.severity), (ProblemKind::BadJson, Severity::Problem));
         assert_eq!((problem.subject.line, problem.subject.byte_offset), (Some(2), Some(19)));
         assert!(problem.message.contains("not UTF-8"), "{}", problem.message);
@@ -244,9 +244,9 @@ fn lines_ended_by_cr_alone_are_one_sample_with_a_note() {
     let path = put(dir.path(), "a.jsonl", b"{\"a\": 1}\r{\"b\": 2}\r");
     let report = run(&path).unwrap();
     assert_eq!(report.samples, 1);
-    assert!(report.problems[0].message.contains("CR alone"), "{:?}", report.problems);
+    assert!(report.findings.problems[0].message.contains("CR alone"), "{:?}", report.findings.problems);
     let path = put(dir.path(), "b.jsonl", b"{\"a\": \"}\\r{\"}\r\n");
-    assert!(run(&path).unwrap().problems.is_empty());
+    assert!(run(&path).unwrap().findings.problems.is_empty());
 }
 
 #[test]

@@ -4,18 +4,17 @@
 mod tests;
 
 use super::pool::run_units;
-use super::report::Report;
+use super::report::{Report, RunFindings};
 use super::task::{Task, TaskContext};
-use super::{as_seconds, Phase};
+use super::Phase;
 use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, RecordBuffer, ShardTotals, SplitLayout};
 use gristmill_core::text::{display_safe, hint_for};
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::scratch::Scratch;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 /// Result of a check. The leaks are its result, not problems of the run; see [`Leaks::certain_count`].
 #[derive(Clone, Debug, Serialize)]
@@ -30,18 +29,13 @@ pub struct LeakReport {
     /// The leaks found.
     #[serde(flatten)]
     pub found: Leaks,
-    /// Shards that could not be compared, and other findings.
-    pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
-    #[serde(skip)]
-    pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "as_seconds")]
-    pub elapsed: Duration,
+    /// Problems, notes and time of the run.
+    #[serde(flatten)]
+    pub findings: RunFindings,
 }
 
 impl Report for LeakReport {
-    crate::run_report!();
+    crate::run_report!(; findings);
 }
 
 /// Searches for leaks in the background. `layout` contains the splits of the shards and the excludes, so that unwritten edits can be
@@ -118,8 +112,6 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
         compared,
         bytes,
         found,
-        problems: context.problems.to_vec(),
-        counts: context.problems.counts(),
-        elapsed: context.elapsed(),
+        findings: context.run_findings(),
     })
 }

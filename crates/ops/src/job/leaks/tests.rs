@@ -288,9 +288,9 @@ fn missing_shard_is_reported_and_other_shards_are_compared() {
     RealFs.remove_file(&set.dir.path().join("val/c.tar")).unwrap();
     let report = set.contents();
     assert_eq!(report.found.certain_count(), 1);
-    assert_eq!(report.problems.len(), 1);
-    assert_eq!(report.problems[0].subject.shard.as_deref(), Some("val/c.tar"));
-    assert_eq!(report.problems[0].kind, ProblemKind::Unreadable);
+    assert_eq!(report.findings.problems.len(), 1);
+    assert_eq!(report.findings.problems[0].subject.shard.as_deref(), Some("val/c.tar"));
+    assert_eq!(report.findings.problems[0].kind, ProblemKind::Unreadable);
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn changed_shard_is_reported_and_its_keys_are_read_from_its_archive() {
     write_file(&RealFs, &set.dir.path().join("val/b.tar"), &changed, 0o644).unwrap();
     let report = set.contents();
     assert_eq!(lines(&report), ["same sample: train/a.tar:t1 = val/b.tar:v1"]);
-    assert_eq!(report.problems[0].kind, ProblemKind::ShardChanged);
+    assert_eq!(report.findings.problems[0].kind, ProblemKind::ShardChanged);
 }
 
 #[test]
@@ -364,9 +364,9 @@ fn leak_check_refuses_unknown_parts_and_reports_if_nothing_was_compared() {
         let failure = start(set.dir.path(), set.layout.clone(), asked, run.clone()).unwrap().wait().err().unwrap();
         assert!(failure.why.contains("`zzz`") && !failure.why.contains("`txt`"), "{failure:?}");
         let report = set.check_with(options(&["txt"], 1), run.clone());
-        assert!(report.compared.contents == 3 && report.problems.is_empty() && report.found.certain_count() == 1);
+        assert!(report.compared.contents == 3 && report.findings.problems.is_empty() && report.found.certain_count() == 1);
         let report = set.check_with(options(&["txt"], 1 << 20), run);
-        assert_eq!((report.compared.contents, report.problems.len()), (0, 1), "{:?}", report.problems);
-        assert_eq!(report.problems[0].kind, ProblemKind::MatchesNothing);
+        assert_eq!((report.compared.contents, report.findings.problems.len()), (0, 1), "{:?}", report.findings.problems);
+        assert_eq!(report.findings.problems[0].kind, ProblemKind::MatchesNothing);
     }
 }

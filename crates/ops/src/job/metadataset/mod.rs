@@ -4,14 +4,13 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use super::report::{OutputFile, Report};
+use super::report::{OutputFile, Report, RunFindings};
 use super::task::Task;
-use gristmill_core::{Outcome, Problem, ProblemKind, RunOptions, Severity};
+use gristmill_core::{Outcome, RunOptions};
 use gristmill_storage::fs::Fs;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Result of one join.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -45,18 +44,13 @@ pub struct MetadatasetReport {
     pub files: Vec<OutputFile>,
     /// Removed indexes of joins that no longer exist.
     pub removed: Vec<String>,
-    /// Problems and notes, the first 1,000 of each severity.
-    pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
-    #[serde(skip)]
-    pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
-    pub elapsed: Duration,
+    /// Problems, notes and time of the run.
+    #[serde(flatten)]
+    pub findings: RunFindings,
 }
 
 impl Report for MetadatasetReport {
-    crate::job_report!();
+    crate::job_report!(; findings);
 }
 
 /// The use of the new indexes.

@@ -55,7 +55,7 @@ pub(super) fn run(path: &Path, compat: bool, aim: IndexAction, context: &TaskCon
             IndexAction::Compare => work.compare(&plans)?,
         }
     }
-    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
+    report.findings = context.run_findings();
     Ok(report)
 }
 

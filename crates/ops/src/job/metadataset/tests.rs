@@ -1,6 +1,6 @@
 use super::*;
 use crate::engine::mix::fixture::{keys, metadataset, Set};
-use gristmill_core::ExitClass;
+use gristmill_core::{ExitClass, ProblemKind};
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::fs::RealFs;
 use rustix::io::Errno;
@@ -50,7 +50,7 @@ fn a_join_is_published_and_a_second_run_has_nothing_to_do() {
     assert_eq!(files(dir.path()), after);
     let checked =
         start(&path, false, IndexAction::Compare, RunOptions::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
-    assert!(checked.problems.is_empty(), "{:?}", checked.problems);
+    assert!(checked.findings.problems.is_empty(), "{:?}", checked.findings.problems);
 }
 
 #[test]
@@ -68,8 +68,8 @@ fn changed_splits_of_a_member_rebuild_the_join_index() {
     other.write(&dir.path().join("b"));
     let found =
         start(&path, false, IndexAction::Compare, RunOptions::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
-    assert_eq!(found.problems[0].kind, ProblemKind::IndexMismatch);
-    assert!(found.problems[0].message.contains("row 0 differs"), "{:?}", found.problems);
+    assert_eq!(found.findings.problems[0].kind, ProblemKind::IndexMismatch);
+    assert!(found.findings.problems[0].message.contains("row 0 differs"), "{:?}", found.findings.problems);
     let second = prepare(&path).unwrap();
     assert_eq!((second.joins[0].rows, &second.files[0].name), (20, &first.files[0].name));
     assert!(second.files[0].replaces);

@@ -5,10 +5,9 @@ mod tests;
 
 use crate::job::as_seconds;
 use crate::job::report::OutputFile;
-use gristmill_core::{Problem, ProblemKind, Severity};
+use super::report::RunFindings;
 use serde::Serialize;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Result of a run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -29,12 +28,7 @@ pub struct IndexReport {
     pub left_alone: bool,
     /// Files written, relative to the folder of the index; in a dry run, files that would be written.
     pub written: Vec<OutputFile>,
-    /// Problems and notes, the first 1,000 of each severity.
-    pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
-    #[serde(skip)]
-    pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "as_seconds")]
-    pub elapsed: Duration,
+    /// Problems, notes and time of the run.
+    #[serde(flatten)]
+    pub findings: RunFindings,
 }

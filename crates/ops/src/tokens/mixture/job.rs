@@ -1,19 +1,17 @@
 //! The index of a mixture as two `.npy` files.
 
 use crate::job::exclusive_output::ExclusiveOutput;
-use crate::job::file_set::{absolute, check_space, make_folder, names_there, publish, PreviousOutput};
-use crate::job::report::OutputFile;
+use crate::job::file_set::{PreviousOutput, absolute, check_space, make_folder, names_there, publish};
+use crate::job::report::{OutputFile, RunFindings};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use crate::tokens::mixture::{
-    build, resolve, warnings, FolderTokenizer, MixtureForecast, MixtureIndex, MixtureIndexPlan,
-};
-use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Severity};
+use crate::tokens::mixture::{FolderTokenizer, MixtureForecast, MixtureIndex, MixtureIndexPlan, build, resolve, warnings};
+use gristmill_core::Outcome;
+use gristmill_core::ProblemSink as _;
 pub use gristmill_data::source::kind::{DATASET_INDEX, SAMPLE_INDEX};
 use gristmill_pycompat::npy::{Dtype, NpyWriter};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The result of a run, or of a preview.
 #[derive(Clone, Debug, Serialize)]
@@ -34,14 +32,9 @@ pub struct MixtureIndexReport {
     pub seed: u32,
     /// Whether an identical index already existed and nothing was written.
     pub nothing_to_do: bool,
-    /// Problems and notes, the first 1,000 of each severity.
-    pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
-    #[serde(skip)]
-    pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
-    pub elapsed: Duration,
+    /// Problems, notes and time of the run.
+    #[serde(flatten)]
+    pub findings: RunFindings,
 }
 
 /// Builds the index of a plan. Refuses to replace a different index unless the plan allows it. Without `is_written`, nothing is written,
@@ -89,9 +82,7 @@ pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContex
         sequence_length: plan.sequence_length.filter(|_| !resolved.folders.is_empty()),
         seed: plan.seed,
         nothing_to_do,
-        problems: context.problems.to_vec(),
-        counts: context.problems.counts(),
-        elapsed: context.elapsed(),
+        findings: context.run_findings(),
     })
 }
 

@@ -11,9 +11,9 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::engine::leaks::{Leak, LeakCount, LeakKind, LeakLocation, LeakRepair, Leaks, ShardTotals};
 use gristmill_ops::engine::splits::{balance as balanced, parse_ratios};
 use gristmill_ops::job::leaks::LeakReport;
+use gristmill_ops::job::report::RunFindings;
 use gristmill_ops::job::splits::SplitFile;
 use gristmill_ops::job::{JobState, JobStatus};
-use std::time::Duration;
 
 /// Rows for a result of `len` rows.
 fn rows(len: usize) -> Rows {
@@ -145,9 +145,7 @@ fn report() -> LeakReport {
         compared: ShardTotals { shards: 20, samples: 200_100, contents: 400_000, met: 0 },
         bytes: 4_600_000_000,
         found: Leaks { leaks, counts, ..Leaks::default() },
-        problems: Vec::new(),
-        counts: Vec::new(),
-        elapsed: Duration::from_secs(9),
+        findings: RunFindings::default(),
     }
 }
 

@@ -96,7 +96,7 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
     };
     let file = |name: &str, bytes| OutputFile { name: name.into(), bytes, replaces: false };
     report.written = vec![file(FILE_LOCATION, location.len() as u64), file(SAMPLE_LOCATIONS, rows)];
-    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
+    report.findings = context.run_findings();
     Ok(report)
 }
 

@@ -261,7 +261,7 @@ pub(crate) fn run_pair_merge(plan: &PairMergePlan, is_written: bool, context: &T
     if documents == 0 {
         context.problems.report(no_tokens(Subject::path(&bin), documents))?;
     }
-    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
+    report.findings = context.run_findings();
     Ok(report)
 }
 

@@ -2,13 +2,15 @@
 
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::job_progress::{cost, Forecast};
+use crate::job::report::RunFindings;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use crate::tokens::formats::modalities::engine::config::{use_unknown_as_end_token, PackConfig};
-use crate::tokens::formats::modalities::engine::instruction::{write_partitions, Partition, PartitionFile, Settings};
+use crate::tokens::formats::modalities::engine::config::{PackConfig, use_unknown_as_end_token};
+use crate::tokens::formats::modalities::engine::instruction::{Partition, PartitionFile, Settings, write_partitions};
 use crate::tokens::formats::modalities::job::make_parent;
 use crate::tokens::pack::{self, PackReport};
-use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
+use gristmill_core::ProblemSink as _;
 use gristmill_data::formats::modalities::{with_suffix, INDEX_SUFFIX};
 use gristmill_pycompat::pickle::write_index;
 use gristmill_storage::files;
@@ -16,7 +18,6 @@ use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::publish::{place_file, write_file};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Permission bits of written files.
 const FILE_MODE: u32 = 0o644;
@@ -30,14 +31,9 @@ pub struct InstructionReport {
     pub folder: String,
     /// Partitions that have lines.
     pub partitions: Vec<PartitionReport>,
-    /// Problems and notes, the first 1,000 of each severity.
-    pub problems: Vec<Problem>,
-    /// Number of problems and notes, by severity and kind.
-    #[serde(skip)]
-    pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall-clock time of the run.
-    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
-    pub elapsed: Duration,
+    /// Problems, notes and time of the run.
+    #[serde(flatten)]
+    pub findings: RunFindings,
 }
 
 /// The result for one partition.
@@ -134,9 +130,7 @@ pub fn run_instruction(
     Ok(InstructionReport {
         folder: settings.folder().display().to_string(),
         partitions,
-        problems: context.problems.to_vec(),
-        counts: context.problems.counts(),
-        elapsed: context.elapsed(),
+        findings: context.run_findings(),
     })
 }
 

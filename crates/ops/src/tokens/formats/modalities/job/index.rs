@@ -101,7 +101,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
         }
         ExistingFile::Skip if is_there => {
             report.left_alone = true;
-            return Ok(ended(report, context));
+            return Ok(IndexReport { findings: context.run_findings(), ..report });
         }
         _ => {}
     }
@@ -125,7 +125,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     report.skipped_lines = counts.bad_count;
     let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
     report.written = vec![OutputFile { name, bytes: written, replaces: is_there }];
-    Ok(ended(report, context))
+    Ok(IndexReport { findings: context.run_findings(), ..report })
 }
 
 fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskContext) -> Outcome<(RawIndexCounts, u64)> {
@@ -189,9 +189,4 @@ fn check_lines(
 /// Creates a folder and its missing parents.
 fn make_folders(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
     missing_folders(folder).into_iter().try_for_each(|folder| fs.create_dir(folder, FOLDER_MODE))
-}
-
-fn ended(mut report: IndexReport, context: &TaskContext) -> IndexReport {
-    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
-    report
 }

@@ -1,7 +1,7 @@
 //! Writes one packed file or text file from others: merged, shuffled, a chunk of them, or filtered.
 
 use crate::job::exclusive_output::ExclusiveOutput;
-use crate::job::report::OutputFile;
+use crate::job::report::{OutputFile, RunFindings};
 use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 use crate::tokens::formats::modalities::engine::assembly::{AssembledFile, Assembly};
@@ -9,7 +9,7 @@ use crate::tokens::formats::modalities::engine::chunk::Chunk;
 use crate::tokens::formats::modalities::engine::filter::KeepConditions;
 use crate::tokens::formats::modalities::engine::merge::{list, merge};
 use crate::tokens::formats::modalities::engine::source::Source;
-use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
+use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_pycompat::random::Seed;
 use gristmill_storage::files::{self, missing_folders};
 use gristmill_storage::fs::{BufferedFile, Fs, RealFs, PRIVATE_FOLDER};
@@ -17,7 +17,6 @@ use gristmill_storage::publish::place_file;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Permission bits of written files.
 const FILE_MODE: u32 = 0o644;
@@ -73,14 +72,9 @@ pub struct RewriteReport {
     pub written: AssembledFile,
     /// The written file, as a list with one entry.
     pub files: Vec<OutputFile>,
-    /// Problems and notes, the first 1,000 of each severity.
-    pub problems: Vec<Problem>,
-    /// Counts of all problems and notes.
-    #[serde(skip)]
-    pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
-    pub elapsed: Duration,
+    /// Problems, notes and time of the run.
+    #[serde(flatten)]
+    pub findings: RunFindings,
 }
 
 /// Executes a plan in the background. After a failure, the output is unchanged.
@@ -113,9 +107,7 @@ pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteR
     Ok(RewriteReport {
         written,
         files: vec![OutputFile { name, bytes: written.bytes, replaces }],
-        problems: context.problems.to_vec(),
-        counts: context.problems.counts(),
-        elapsed: context.elapsed(),
+        findings: context.run_findings(),
     })
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
     } else {
         before.report_kept(context)?;
     }
-    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
+    report.findings = context.run_findings();
     Ok(report)
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
     } else {
         before.report_kept(context)?;
     }
-    (report.problems, report.counts, report.elapsed) = context.findings_at_end();
+    report.findings = context.run_findings();
     Ok(report)
 }
 

@@ -141,7 +141,11 @@ fn an_index_is_published_as_two_arrays() {
     let again = |plan| start_index(plan, false);
     assert!(again(index_plan(&output)).unwrap().nothing_to_do);
     let dry = start_index(index_plan(&output), true).unwrap();
-    assert!(dry.problems.iter().any(|note| note.message.contains("of that name already")), "{:?}", dry.problems);
+    assert!(
+        dry.findings.problems.iter().any(|note| note.message.contains("of that name already")),
+        "{:?}",
+        dry.findings.problems
+    );
     for other in
         [MixtureIndexPlan { seed: 1, ..index_plan(&output) }, MixtureIndexPlan { samples: 71, ..index_plan(&output) }]
     {
