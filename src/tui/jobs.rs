@@ -187,7 +187,7 @@ impl Jobs {
     /// Starts indexing a JSONL file in the background.
     pub fn start_jsonl(&self, plan: PreparePlan, options: RunOptions) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
-        let job = job::jsonl::start_plan(&plan, false, options.clone(), Arc::new(RealFs))?;
+        let job = job::jsonl::start(&plan, false, options.clone(), Arc::new(RealFs))?;
         let order = (JobPlan::Lines(Box::new(plan)), options);
         Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
     }

@@ -3,7 +3,7 @@
 
 use crate::support::put;
 use gristmill_core::{ExitClass, Outcome, PreparePlan, RunOptions};
-use gristmill_ops::job::jsonl::{start_on, start_plan, JsonlReport};
+use gristmill_ops::job::jsonl::{start, JsonlReport};
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::fs::{Fs, RealFs};
 use rustix::io::Errno;
@@ -23,8 +23,8 @@ fn with_an_old_index(root: &Path) {
 }
 
 fn run(root: &Path, fs: Arc<dyn Fs>) -> Outcome<JsonlReport> {
-    let options = RunOptions { threads: 1, ..RunOptions::default() };
-    start_on(&root.join("a.jsonl"), options, fs)?.wait()
+    let plan = PreparePlan::new(root.join("a.jsonl").to_string_lossy());
+    start(&plan, false, RunOptions { threads: 1, ..RunOptions::default() }, fs)?.wait()
 }
 
 fn index(root: &Path) -> Option<Vec<u8>> {
@@ -155,7 +155,7 @@ const COPY: [&str; 2] = ["a.clean.jsonl", "a.clean.jsonl.idx"];
 fn run_without_bad_lines(root: &Path, fs: Arc<dyn Fs>) -> Outcome<JsonlReport> {
     let mut plan = PreparePlan::new(root.join("a.jsonl").to_string_lossy());
     plan.skip_bad_lines = true;
-    start_plan(&plan, false, RunOptions { threads: 1, ..RunOptions::default() }, fs)?.wait()
+    start(&plan, false, RunOptions { threads: 1, ..RunOptions::default() }, fs)?.wait()
 }
 
 #[test]

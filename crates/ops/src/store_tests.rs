@@ -185,7 +185,10 @@ fn jsonl_index_is_the_same_in_a_store() {
         let local = dir.path().join(&name);
         std::fs::write(&local, &bytes).unwrap();
         put(&store, &bytes);
-        let prepare = |path: &Path| crate::job::jsonl::start_on(path, options(), Arc::new(RealFs)).unwrap().wait();
+        let prepare = |path: &Path| {
+            let plan = PreparePlan::new(path.to_string_lossy());
+            crate::job::jsonl::start(&plan, false, options(), Arc::new(RealFs)).unwrap().wait()
+        };
         let samples =
             [&local, &store].map(|path| prepare(path).map(|report| report.samples).map_err(|failure| failure.why));
         assert_eq!(samples[0], samples[1], "{name}");

@@ -8,7 +8,7 @@ use super::super::task::run_with_progress;
 use crate::prompt::confirm;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, PreparePlan, ProblemKind};
-use gristmill_ops::job::jsonl::{clean_path, start_plan};
+use gristmill_ops::job::jsonl::{clean_path, start};
 use gristmill_ops::operations::{erase, Prepare};
 use gristmill_storage::fs::RealFs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Indexes the JSONL file of a plan. Flags without effect are noted if the command is a drop-in, and refused otherwise.
 pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
     let plan = without_meaningless_flags(plan, "a JSONL file", context)?;
-    let task = start_plan(&plan, context.globals.dry_run, context.run_options(), Arc::new(RealFs))?;
+    let task = start(&plan, context.globals.dry_run, context.run_options(), Arc::new(RealFs))?;
     let report = match run_with_progress(task, None, context) {
         Err(stopped) if confirm_skipping_bad_lines(&plan, &stopped.failures, context)? => {
             return prepare(&PreparePlan { skip_bad_lines: true, ..plan }, context);

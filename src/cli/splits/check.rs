@@ -20,6 +20,7 @@ use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use serde_json::json;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Maximum number of listed leaks per kind without `-v`.
 const MAX_LISTED_LEAKS: usize = 10;
@@ -40,7 +41,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
         parts: args.part.clone(),
         smallest_part: args.smallest_part.unwrap_or(LeakOptions::default().smallest_part),
     };
-    let task = start(editor.root(), SplitLayout::of(&editor), options, context.run_options())?;
+    let task = start(editor.root(), SplitLayout::of(&editor), options, context.run_options(), Arc::new(RealFs))?;
     let report = run_with_progress(task, Some("comparing"), context)?;
     for problem in report::select_printed_problems(&problems, context.printer.is_verbose()) {
         context.printer.problem(problem);

@@ -199,7 +199,8 @@ pub(super) fn index_interrupted(context: &TaskContext, layout: &OutputLayout) ->
 /// Writes the files that need the prepared sets: the index of the text lines, and the metadataset.
 pub(super) fn complete(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
     if let Some(lines) = layout.lines.as_ref().filter(|_| !layout.plan.preparation.no_prepare) {
-        context.run_part(jsonl::start_on(lines, context.options.clone(), Arc::clone(&context.fs))?)?;
+        let plan = PreparePlan::new(lines.to_string_lossy());
+        context.run_part(jsonl::start(&plan, false, context.options.clone(), Arc::clone(&context.fs))?)?;
     }
     let Some(path) = &layout.metadataset else { return Ok(()) };
     let splits = published_splits(layout)?;

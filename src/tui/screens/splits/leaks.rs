@@ -16,6 +16,7 @@ use gristmill_ops::engine::leaks::{Leak, LeakLocation, LeakOptions, LeakRepair, 
 use gristmill_ops::engine::splits::{Edit, ExcludeItem, SplitEditor};
 use gristmill_ops::job::leaks::{self as job, LeakReport};
 use gristmill_ops::job::JobState;
+use gristmill_storage::fs::RealFs;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -45,7 +46,7 @@ fn start(session: &SplitSession, content: bool) -> Vec<Effect> {
     let Some(layout) = session.editor().map(|editor| layout_of(&editor)) else { return Vec::new() };
     let env = session.env();
     let options = LeakOptions { content, ..LeakOptions::default() };
-    match job::start(&session.root(), layout, options, env.options.clone()) {
+    match job::start(&session.root(), layout, options, env.options.clone(), Arc::new(RealFs)) {
         Err(failure) => vec![Effect::failure(&failure)],
         Ok(task) => {
             let id = env.jobs.add(format!("leak check of {}", session.name()), session.root(), Box::new(task));

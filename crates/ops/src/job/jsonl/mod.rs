@@ -15,7 +15,7 @@ use super::task::Task;
 use gristmill_core::{Outcome, PreparePlan, Rerun, RunOptions};
 use gristmill_storage::fs::Fs;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Result of a run.
@@ -45,12 +45,7 @@ impl Report for JsonlReport {
 
 /// Indexes the file of a plan in the background. A preview writes no files. For a plan with
 /// [`skip_bad_lines`](PreparePlan::skip_bad_lines), indexes a copy without its bad lines.
-pub fn start_plan(
-    plan: &PreparePlan,
-    is_preview: bool,
-    options: RunOptions,
-    fs: Arc<dyn Fs>,
-) -> Outcome<Task<JsonlReport>> {
+pub fn start(plan: &PreparePlan, is_preview: bool, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<JsonlReport>> {
     let (path, overwrite) = (PathBuf::from(&plan.path), plan.rerun == Rerun::Overwrite);
     let skips_bad_lines = plan.skip_bad_lines;
     Task::start("jsonl", options, fs, move |context| match (skips_bad_lines, is_preview) {
@@ -59,10 +54,4 @@ pub fn start_plan(
         (false, true) => run::preview(&path, context),
         (false, false) => run::index(&path, context),
     })
-}
-
-/// Indexes a file in the background.
-pub fn start_on(path: &Path, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<JsonlReport>> {
-    let path = path.to_path_buf();
-    Task::start("jsonl", options, fs, move |context| run::index(&path, context))
 }

@@ -10,7 +10,7 @@ use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;
 use gristmill_storage::run_folder::RunFolder;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn put(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     let path = dir.join(name);
@@ -22,16 +22,16 @@ fn options(threads: usize) -> RunOptions {
     RunOptions { threads, ..RunOptions::default() }
 }
 
-fn start(path: &Path, options: RunOptions) -> Outcome<Task<JsonlReport>> {
-    start_on(path, options, Arc::new(RealFs))
+fn start_index(path: &Path) -> Outcome<Task<JsonlReport>> {
+    start(&PreparePlan::new(path.to_string_lossy()), false, options(2), Arc::new(RealFs))
 }
 
 fn preview(path: &Path, options: RunOptions) -> Outcome<JsonlReport> {
-    start_plan(&PreparePlan::new(path.to_string_lossy()), true, options, Arc::new(RealFs))?.wait()
+    start(&PreparePlan::new(path.to_string_lossy()), true, options, Arc::new(RealFs))?.wait()
 }
 
 fn run(path: &Path) -> Outcome<JsonlReport> {
-    start(path, options(2))?.wait()
+    start_index(path)?.wait()
 }
 
 fn names(dir: &Path) -> Vec<String> {
@@ -45,7 +45,7 @@ fn names(dir: &Path) -> Vec<String> {
 fn refused(bytes: &[u8]) -> (Failure, Vec<Problem>) {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", bytes);
-    let task = start(&path, options(2)).unwrap();
+    let task = start_index(&path).unwrap();
     while !task.is_finished() {
         std::thread::yield_now();
     }
@@ -253,7 +253,7 @@ fn lines_ended_by_cr_alone_are_one_sample_with_a_note() {
 fn a_thousand_bad_lines_are_reported_and_all_are_counted() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", "x\n".repeat(25_000).as_bytes());
-    let task = start(&path, options(2)).unwrap();
+    let task = start_index(&path).unwrap();
     while !task.is_finished() {
         std::thread::yield_now();
     }

@@ -10,7 +10,7 @@ use super::Phase;
 use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, RecordBuffer, ShardTotals, SplitLayout};
 use gristmill_core::text::{display_safe, hint_for};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
-use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::fs::Fs;
 use gristmill_storage::scratch::Scratch;
 use serde::Serialize;
 use std::path::Path;
@@ -39,13 +39,8 @@ impl Report for LeakReport {
 }
 
 /// Searches for leaks in the background. `layout` contains the splits of the shards and the excludes, so that unwritten edits can be
-/// checked. Only writes scratch files.
-pub fn start(root: &Path, layout: SplitLayout, leaks: LeakOptions, options: RunOptions) -> Outcome<Task<LeakReport>> {
-    start_on(root, layout, leaks, options, Arc::new(RealFs))
-}
-
-/// Like [`start`], but writes scratch files through `fs`, which lets tests inject failures.
-pub fn start_on(
+/// checked. Only writes scratch files, through `fs`.
+pub fn start(
     root: &Path,
     layout: SplitLayout,
     leaks: LeakOptions,

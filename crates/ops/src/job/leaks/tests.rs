@@ -4,6 +4,7 @@ use super::*;
 use crate::engine::leaks::{Leak, LeakKind, LeakRepair};
 use crate::job::prepare::PrepareJob;
 use gristmill_core::{PreparePlan, SampleMapping, Scope, SplitPlan};
+use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 
 /// Entries of one shard.
@@ -47,7 +48,7 @@ impl Set {
     }
 
     fn check_with(&self, leaks: LeakOptions, options: RunOptions) -> LeakReport {
-        start(self.dir.path(), self.layout.clone(), leaks, options).unwrap().wait().unwrap()
+        start(self.dir.path(), self.layout.clone(), leaks, options, Arc::new(RealFs)).unwrap().wait().unwrap()
     }
 
     fn contents(&self) -> LeakReport {
@@ -315,7 +316,7 @@ fn full_scratch_disk_ends_the_leak_check_and_scratch_is_removed() {
     let options = RunOptions { memory_bytes: 1, scratch: Some(scratch.path().to_owned()), ..RunOptions::default() };
     let fs: Arc<dyn Fs> = Arc::new(FaultFs::new(Fault::Full { at: 1, errno: rustix::io::Errno::NOSPC }));
     let leaks = LeakOptions { content: true, ..LeakOptions::default() };
-    let failure = start_on(set.dir.path(), set.layout.clone(), leaks, options, fs).unwrap().wait().unwrap_err();
+    let failure = start(set.dir.path(), set.layout.clone(), leaks, options, fs).unwrap().wait().unwrap_err();
     assert_eq!(failure.class, gristmill_core::ExitClass::Environment);
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
 }
@@ -327,7 +328,7 @@ fn cancelled_leak_check_leaves_no_scratch_files() {
     let scratch = tempfile::tempdir().unwrap();
     let options = RunOptions { scratch: Some(scratch.path().to_owned()), ..RunOptions::default() };
     let leaks = LeakOptions { content: true, ..LeakOptions::default() };
-    let task = start(set.dir.path(), set.layout.clone(), leaks, options).unwrap();
+    let task = start(set.dir.path(), set.layout.clone(), leaks, options, Arc::new(RealFs)).unwrap();
     task.cancel();
     if let Err(failure) = task.wait() {
         assert!(failure.is_cancelled(), "{failure}");
@@ -338,7 +339,8 @@ fn cancelled_leak_check_leaves_no_scratch_files() {
 #[test]
 fn leak_check_of_an_unprepared_folder_is_refused_with_a_hint() {
     let dir = tempfile::tempdir().unwrap();
-    let task = start(dir.path(), SplitLayout::default(), LeakOptions::default(), RunOptions::default()).unwrap();
+    let (leaks, options) = (LeakOptions::default(), RunOptions::default());
+    let task = start(dir.path(), SplitLayout::default(), leaks, options, Arc::new(RealFs)).unwrap();
     assert!(task.wait().unwrap_err().hint.is_some());
 }
 
@@ -361,7 +363,8 @@ fn leak_check_refuses_unknown_parts_and_reports_if_nothing_was_compared() {
     for threads in [1, 3] {
         let run = RunOptions { threads, ..RunOptions::default() };
         let asked = options(&["txt", "zzz"], 1);
-        let failure = start(set.dir.path(), set.layout.clone(), asked, run.clone()).unwrap().wait().err().unwrap();
+        let task = start(set.dir.path(), set.layout.clone(), asked, run.clone(), Arc::new(RealFs)).unwrap();
+        let failure = task.wait().err().unwrap();
         assert!(failure.why.contains("`zzz`") && !failure.why.contains("`txt`"), "{failure:?}");
         let report = set.check_with(options(&["txt"], 1), run.clone());
         assert!(report.compared.contents == 3 && report.findings.problems.is_empty() && report.found.certain_count() == 1);
