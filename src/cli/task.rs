@@ -9,7 +9,6 @@ use gristmill_core::text::count;
 use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
 use gristmill_ops::job::report::counts_value;
 use gristmill_ops::job::task::Task;
-use gristmill_ops::job::JobStatus;
 use serde_json::{json, Map, Value};
 use std::time::Duration;
 
@@ -22,33 +21,27 @@ pub fn run_with_progress<R: Send + 'static>(
     verb: Option<&'static str>,
     context: &Context,
 ) -> Result<R, CommandFailure> {
-    show_progress(context, verb, || task.status(), || task.cancel(), |time| task.ends_within(time));
+    show_progress(&task, verb, context);
     let (problems, counts) = task.findings();
     task.wait().map_err(|failure| with_findings(failure, &problems, &counts, context))
 }
 
 /// Shows the progress of a job until it ends, and cancels it on request.
-pub fn show_progress(
-    context: &Context,
-    verb: Option<&'static str>,
-    status: impl Fn() -> JobStatus,
-    cancel: impl Fn(),
-    ends_within: impl Fn(Duration) -> bool,
-) {
+pub fn show_progress<R: Send + 'static>(task: &Task<R>, verb: Option<&'static str>, context: &Context) {
     let stop = context.signals.cancel_on_signal();
     let mut view = match verb {
         Some(verb) => ProgressView::named(context, verb),
         None => ProgressView::new(context),
     };
     let mut asked = false;
-    view.update(&status());
-    while !ends_within(POLL_INTERVAL) {
+    view.update(&task.status());
+    while !task.ends_within(POLL_INTERVAL) {
         if stop.is_cancelled() && !asked {
             asked = true;
-            cancel();
+            task.cancel();
             context.printer.progress_line("stopping; press Ctrl-C again to end immediately");
         }
-        view.update(&status());
+        view.update(&task.status());
     }
     view.finish();
 }

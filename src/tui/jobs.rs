@@ -6,7 +6,7 @@ use gristmill_core::{DatasetFacts, Failure, Outcome, PreparePlan, RunOptions};
 use gristmill_ops::engine::plan::file as plan_file;
 use gristmill_ops::job;
 use gristmill_ops::job::metadataset::IndexAction;
-use gristmill_ops::job::prepare::PrepareJob;
+use gristmill_ops::job::prepare::{LiveFacts, PrepareJob};
 use gristmill_ops::job::report::Report;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::job::task::Task;
@@ -49,12 +49,10 @@ pub struct JobView {
     pub status: JobStatus,
 }
 
-/// A running job that reports its status: a [`PrepareJob`], a [`Task`], or a job of a test.
+/// A running job that reports its status: a [`Task`], or a job of a test.
 pub trait RunningJob: Send {
     /// Returns the current status.
     fn status(&self) -> JobStatus;
-    /// Returns the facts about the data set known so far.
-    fn facts(&self) -> Option<Arc<DatasetFacts>>;
     /// Requests cancellation.
     fn cancel(&self);
     /// Whether it ended.
@@ -63,33 +61,12 @@ pub trait RunningJob: Send {
     fn finish(self: Box<Self>) -> JobResult;
 }
 
-impl RunningJob for PrepareJob {
-    fn status(&self) -> JobStatus {
-        PrepareJob::status(self)
-    }
-    fn facts(&self) -> Option<Arc<DatasetFacts>> {
-        Some(PrepareJob::facts(self))
-    }
-    fn cancel(&self) {
-        PrepareJob::cancel(self);
-    }
-    fn is_finished(&self) -> bool {
-        PrepareJob::is_finished(self)
-    }
-    fn finish(self: Box<Self>) -> JobResult {
-        self.wait().into()
-    }
-}
-
 impl<R: Send + 'static> RunningJob for Task<R>
 where
     Box<dyn Report>: From<R>,
 {
     fn status(&self) -> JobStatus {
         Task::status(self)
-    }
-    fn facts(&self) -> Option<Arc<DatasetFacts>> {
-        None
     }
     fn cancel(&self) {
         Task::cancel(self);
@@ -143,7 +120,7 @@ struct JobEntry {
     running: Option<Box<dyn RunningJob>>,
     order: Option<PlannedJob>,
     last: Option<JobStatus>,
-    facts: Option<Arc<DatasetFacts>>,
+    facts: Option<LiveFacts>,
     result: Option<JobResult>,
     /// The draft of the form's answers, deleted once the job has succeeded.
     draft: Option<PathBuf>,
@@ -169,8 +146,8 @@ impl Jobs {
         let path = PathBuf::from(&plan.path);
         let name = name_of(&path);
         let order = (JobPlan::Prepare(Box::new(plan.clone())), options.clone());
-        let job = PrepareJob::start(plan, options, scan)?;
-        Ok(self.add_job(format!("prepare {name}"), path, Box::new(job), Some(order)))
+        let PrepareJob { task, facts } = PrepareJob::start(plan, options, scan)?;
+        Ok(self.add_job(format!("prepare {name}"), path, Box::new(task), Some(order), Some(facts)))
     }
 
     /// Starts the plan of an operation in the background.
@@ -181,7 +158,7 @@ impl Jobs {
         });
         let job = plan.start(false, options.clone())?;
         let title = format!("{} {}", plan.operation().name(), name_of(&output));
-        Ok(self.add_job(title, output, Box::new(job), Some((JobPlan::Operation(plan), options))))
+        Ok(self.add_job(title, output, Box::new(job), Some((JobPlan::Operation(plan), options)), None))
     }
 
     /// Starts indexing a JSONL file in the background.
@@ -189,14 +166,14 @@ impl Jobs {
         let path = PathBuf::from(&plan.path);
         let job = job::jsonl::start(&plan, false, options.clone(), Arc::new(RealFs))?;
         let order = (JobPlan::Lines(Box::new(plan)), options);
-        Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
+        Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order), None))
     }
 
     /// Starts checking a metadataset, and indexing its joins, in the background.
     pub fn start_metadataset(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
         let order = (JobPlan::Metadataset(path.clone()), options.clone());
         let job = job::metadataset::start(&path, false, IndexAction::Publish, options, Arc::new(RealFs))?;
-        Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
+        Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order), None))
     }
 
     /// Starts a failed or cancelled job again, as a new job at the end of the list; it resumes from the finished units. Returns `None` if
@@ -229,10 +206,17 @@ impl Jobs {
 
     /// Adds a running job to the list.
     pub fn add(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>) -> JobId {
-        self.add_job(title, path, job, None)
+        self.add_job(title, path, job, None, None)
     }
 
-    fn add_job(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>, order: Option<PlannedJob>) -> JobId {
+    fn add_job(
+        &self,
+        title: String,
+        path: PathBuf,
+        job: Box<dyn RunningJob>,
+        order: Option<PlannedJob>,
+        facts: Option<LiveFacts>,
+    ) -> JobId {
         let mut entries = self.lock();
         let id = JobId(self.started_count.fetch_add(1, Ordering::AcqRel) + 1);
         entries.push(JobEntry {
@@ -242,7 +226,7 @@ impl Jobs {
             running: Some(job),
             order,
             last: None,
-            facts: None,
+            facts,
             result: None,
             draft: None,
             is_announced: false,
@@ -270,8 +254,7 @@ impl Jobs {
     /// Returns the facts about a job's data set.
     pub fn facts(&self, id: JobId) -> Option<Arc<DatasetFacts>> {
         let entries = self.lock();
-        let entry = entries.iter().find(|e| e.id == id)?;
-        entry.running.as_ref().map_or_else(|| entry.facts.clone(), |job| job.facts())
+        entries.iter().find(|e| e.id == id)?.facts.as_ref().map(LiveFacts::read)
     }
 
     /// Returns the result of an ended job.
@@ -417,7 +400,6 @@ fn take_result(entry: &mut JobEntry) {
     if entry.running.as_ref().is_some_and(|job| job.is_finished()) {
         if let Some(job) = entry.running.take() {
             entry.last = Some(job.status());
-            entry.facts = job.facts();
             let result = job.finish();
             if let (true, Some(draft)) = (result.is_ok(), entry.draft.take()) {
                 drafts::delete(&draft);

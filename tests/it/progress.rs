@@ -85,7 +85,7 @@ fn a_prepare_counts_its_publishing() {
     plan.loading = SampleMapping::Crude { cooker: false };
     let (gate, fs) = ReadBarrier::new();
     let job = PrepareJob::start_on(plan, options(), None, fs).unwrap();
-    let readings = gate.readings(|| job.status(), || job.is_finished());
+    let readings = gate.readings(|| job.task.status(), || job.task.is_finished());
     assert!(job.wait().is_ok());
     check(&readings);
     let publishing: Vec<&JobStatus> = readings.iter().filter(|status| status.phase == Phase::Publish).collect();

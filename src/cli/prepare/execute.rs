@@ -38,10 +38,10 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
 /// Runs the job and shows its progress until it ends.
 fn run_job(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Result<PrepareReport, CommandFailure> {
     recent::remember_now(&xdg::state_dir(), Path::new(&plan.path));
-    let job = PrepareJob::start(plan.clone(), context.run_options(), scan)?;
-    show_progress(context, None, || job.status(), || job.cancel(), |time| job.ends_within(time));
-    let (problems, _) = job.findings();
-    job.wait().map_err(|failure| with_other_refusals(failure, problems))
+    let task = PrepareJob::start(plan.clone(), context.run_options(), scan)?.task;
+    show_progress(&task, None, context);
+    let (problems, _) = task.findings();
+    task.wait().map_err(|failure| with_other_refusals(failure, problems))
 }
 
 /// Adds the refusals of other kinds to the failure that ended a run.

@@ -8,7 +8,7 @@ use crate::tui::testing;
 use crate::tui::theme::ColourMode;
 use gristmill_core::handles::ProgressReading;
 use gristmill_core::problem::Subject;
-use gristmill_core::{DatasetFacts, Outcome, Problem, ProblemKind, RunOptions, Severity};
+use gristmill_core::{Outcome, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_ops::job::{JobState, JobStatus, Phase};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
@@ -217,9 +217,6 @@ impl RunningJob for FakeRunningJob {
             status.state = JobState::Cancelled;
         }
         status
-    }
-    fn facts(&self) -> Option<Arc<DatasetFacts>> {
-        None
     }
     fn cancel(&self) {
         self.ended.store(true, Ordering::Relaxed);

@@ -70,11 +70,11 @@ pub(super) struct ScanShared {
     pub(super) root: PathBuf,
     pub(super) options: RunOptions,
     pub(super) fs: Arc<dyn Fs>,
-    pub(super) progress: Progress,
+    pub(super) progress: Arc<Progress>,
     pub(super) cancel: Cancel,
     /// Cancels work that only serves the questions. A job that adopts the scan does this work itself.
     pub(super) no_more_questions: Cancel,
-    pub(super) problems: ProblemLog,
+    pub(super) problems: Arc<ProblemLog>,
     state: Mutex<State>,
     changed: Condvar,
     version: AtomicU64,
@@ -89,10 +89,10 @@ impl ScanShared {
             root: root.to_path_buf(),
             options: RunOptions { threads, ..options.clone() },
             fs,
-            progress: Progress::default(),
+            progress: Arc::default(),
             cancel: Cancel::default(),
             no_more_questions: Cancel::default(),
-            problems: ProblemLog::new(options.strict),
+            problems: Arc::new(ProblemLog::new(options.strict)),
             state: Mutex::new(State {
                 facts: DatasetFacts::new(root.to_path_buf(), kind),
                 shards: Vec::new(),
@@ -124,7 +124,7 @@ impl ScanShared {
     }
 
     pub(super) fn handles(&self) -> Handles<'_> {
-        Handles { progress: &self.progress, cancel: &self.cancel, problems: &self.problems }
+        Handles { progress: &self.progress, cancel: &self.cancel, problems: &*self.problems }
     }
 
     /// Returns the latest snapshot. It is rebuilt after changes, at most every 90 ms.
@@ -188,7 +188,7 @@ impl ScanShared {
         let Some(shard) = self.lock().shards.get(position).cloned() else { return Ok(None) };
         self.update(|state| set_shard_state(state, position, ShardState::Scanning));
         let id = ShardId(u32::try_from(position).unwrap_or(u32::MAX));
-        let problems = RecordingSink::new(&self.problems);
+        let problems = RecordingSink::new(&*self.problems);
         let handles = Handles { problems: &problems, ..self.handles() };
         match index::scan_unit(&shard, id, folder, &*self.fs, self.sort_memory(), &handles) {
             Ok(spooled) => {
@@ -439,7 +439,7 @@ impl Drop for LiveScan {
 
 fn run(shared: &ScanShared, scratch: &Scratch) -> Outcome<()> {
     // On a read-only data set the scan continues without completing the publication; a run reports the failure again.
-    super::recover::recover_interrupted(&shared.root, &shared.problems)?;
+    super::recover::recover_interrupted(&shared.root, &*shared.problems)?;
     let opened = times::open(&shared.root, shared.options.threads, &shared.cancel)?;
     let (fresh, indexed) = unindexed_and_indexed(&opened);
     let bytes = opened.shards.iter().map(|shard| shard.stamp.bytes).sum();

@@ -30,20 +30,20 @@ pub struct TaskContext {
     /// Cancel flag of the task.
     pub cancel: Cancel,
     /// Problems and notes found.
-    pub problems: ProblemLog,
+    pub problems: Arc<ProblemLog>,
     /// Files that the task writes.
     pub outputs: OutputBoard,
     /// Files that are uploaded while they are written.
     pub uploads: UploadsAhead,
-    board: StatusBoard,
+    pub(super) board: StatusBoard,
 }
 
 impl TaskContext {
-    fn new(options: RunOptions, fs: Arc<dyn Fs>) -> Self {
+    pub(super) fn new(options: RunOptions, fs: Arc<dyn Fs>) -> Self {
         Self {
             progress: Arc::default(),
             cancel: Cancel::default(),
-            problems: ProblemLog::new(options.strict),
+            problems: Arc::new(ProblemLog::new(options.strict)),
             outputs: OutputBoard::default(),
             uploads: UploadsAhead::default(),
             options,
@@ -53,7 +53,7 @@ impl TaskContext {
     }
     /// Returns progress, cancellation and problems as one value.
     pub fn handles(&self) -> Handles<'_> {
-        Handles { progress: &self.progress, cancel: &self.cancel, problems: &self.problems }
+        Handles { progress: &self.progress, cancel: &self.cancel, problems: &*self.problems }
     }
     /// Enters a phase with the default forecast, and adds a line to the log. The caller must then set the [expected](Progress::expect)
     /// amount of work.
@@ -116,19 +116,30 @@ impl<R: Send + 'static> Task<R> {
         work: impl FnOnce(&TaskContext) -> Outcome<R> + Send + 'static,
     ) -> Outcome<Self> {
         set_run_memory(options.memory_bytes);
-        let context = Arc::new(TaskContext::new(options, fs));
+        Self::start_in(Arc::new(TaskContext::new(options, fs)), name, move |context| {
+            // The steps of a task may read the same files.
+            let _files = FilesAhead::keep();
+            let result = work(context).map_err(|mut failure| {
+                context.problems.rename(&mut failure.subject);
+                failure
+            });
+            context.uploads.discard();
+            result
+        })
+    }
+
+    /// Runs `work` in a given context.
+    pub(super) fn start_in(
+        context: Arc<TaskContext>,
+        name: &str,
+        work: impl FnOnce(&TaskContext) -> Outcome<R> + Send + 'static,
+    ) -> Outcome<Self> {
         let inner = Arc::clone(&context);
         let worker = std::thread::Builder::new()
             .name(name.into())
             .spawn(move || {
                 let _waits = inner.cancel.begin_wait_scope();
-                // The steps of a task may read the same files.
-                let _files = FilesAhead::keep();
-                let result = work(&inner).map_err(|mut failure| {
-                    inner.problems.rename(&mut failure.subject);
-                    failure
-                });
-                inner.uploads.discard();
+                let result = work(&inner);
                 inner.board.end(match &result {
                     Ok(_) => JobState::Done,
                     Err(failure) if failure.is_cancelled() => JobState::Cancelled,
@@ -182,12 +193,7 @@ impl<R: Send + 'static> Task<R> {
     }
 
     fn wait_with_progress(self, handles: &Handles<'_>, show: impl Fn(&JobStatus)) -> Outcome<R> {
-        while !self.ends_within(POLL_INTERVAL) {
-            if handles.cancel.is_cancelled() {
-                self.cancel();
-            }
-            show(&self.status());
-        }
+        self.poll(handles.cancel, show);
         let (kept, counts) = self.findings();
         for (severity, kind, number) in counts {
             let is_same = |problem: &&Problem| (problem.severity, problem.kind) == (severity, kind);
@@ -195,6 +201,16 @@ impl<R: Send + 'static> Task<R> {
         }
         kept.into_iter().try_for_each(|problem| handles.problems.report(problem))?;
         self.wait()
+    }
+
+    /// Shows the status until the end of the task, which also ends if `cancel` is set.
+    pub(super) fn poll(&self, cancel: &Cancel, show: impl Fn(&JobStatus)) {
+        while !self.ends_within(POLL_INTERVAL) {
+            if cancel.is_cancelled() {
+                self.cancel();
+            }
+            show(&self.status());
+        }
     }
 
     /// Waits for the end of the task and returns the result.

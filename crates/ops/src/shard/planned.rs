@@ -125,12 +125,12 @@ fn plan_with(
     note_random_order(context, plan, &listing.files, keeper.as_ref())?;
     let splits = split_source(plan, listing.has_splits, listing.has_split_folders && has_named_folders);
     let files = std::mem::take(&mut listing.files);
-    let mut chooser = Chooser::new(plan, is_numbered, &context.problems, layout.run_folder.path(), &context.cancel)?;
+    let mut chooser = Chooser::new(plan, is_numbered, &*context.problems, layout.run_folder.path(), &context.cancel)?;
     let mut arranger = Arranger::new(plan, splits, spools);
     let mut dividers = Vec::new();
     for (number, (kind, _)) in layout.sets.iter().enumerate() {
         let pattern = (plan, pattern.clone());
-        dividers.push((*kind, Divider::create(pattern, &files, &context.problems, &spools, number)?));
+        dividers.push((*kind, Divider::create(pattern, &files, &*context.problems, &spools, number)?));
     }
     let lines = layout.lines.is_some().then(|| LineList::create(&spools)).transpose()?;
     let mut dealer = SetWriters::new(dividers, lines);
@@ -141,7 +141,7 @@ fn plan_with(
         }
         arranger.push(&chosen, &mut dealer)
     };
-    apply_key_rule((plan, is_numbered), listing, spools, &context.problems, take)?;
+    apply_key_rule((plan, is_numbered), listing, spools, &*context.problems, take)?;
     chooser.finish()?;
     known.iter().try_for_each(SetKeys::finish)?;
     check_lines(layout, arranger.splits())?;
@@ -177,10 +177,10 @@ fn list_inputs<'a>(
     spools: SpoolContext<'a>,
     keeper: Option<&ReadKeeper>,
 ) -> Outcome<ListedInputs<'a>> {
-    let mut lister = Lister::create(spools, &context.problems)?;
+    let mut lister = Lister::create(spools, &*context.problems)?;
     let (mut inputs, mut has_named_folders) = (Vec::new(), true);
     let next_row = &AtomicU64::new(0);
-    let kinds = source::kinds_of(plan, &context.problems)?;
+    let kinds = source::kinds_of(plan, &*context.problems)?;
     for (number, (input, kind)) in (0..).zip(plan.inputs.iter().zip(kinds)) {
         // Prepared inputs and rows define their splits themselves.
         has_named_folders &= kind == InputKind::Files || kind == InputKind::Tars && !is_prepared(input)?;

@@ -187,7 +187,7 @@ impl<'a> UnitReader<'a> {
 
     fn file(&mut self, stretch: &LineRange, file: &TextFile) -> Outcome<FileFacts> {
         let (job, context) = (self.job, self.job.context);
-        let strict: Option<&dyn ProblemSink> = context.options.strict.then_some(&context.problems);
+        let strict: Option<&dyn ProblemSink> = context.options.strict.then_some(&*context.problems);
         let spool = ScratchSpool::new(&context.fs, job.layout.scratch.join(format!("{}.line", self.number)));
         let mut facts = FileFacts::default();
         let (base, mut told) = (self.text.len(), (0, stretch.from.offset));

@@ -227,7 +227,7 @@ fn place(
 
 /// Reports the problems and notes found in the files, with lines counted from the beginning of each.
 fn report_findings(job: &Job<'_>, units: &[Vec<LineRange>], merged: &MergedRanges) -> Outcome<()> {
-    let sink = &job.context.problems;
+    let sink = &*job.context.problems;
     let (mut file, mut lines, mut blank) = (None, 0, 0);
     let note = |file: Option<usize>, blank: u64| match file.and_then(|file| job.inputs.files.get(file)) {
         Some(file) if blank > 0 && file.source.is_table() => {

@@ -97,7 +97,7 @@ fn write_lines(file: &ReadFile, draft: &Path, mode: u32, context: &TaskContext) 
     out.set_mode(mode)?;
     out.start_sync();
     out.close()?;
-    still_the_same(file, before, &context.problems)?;
+    still_the_same(file, before, &*context.problems)?;
     some_left(file, clean)
 }
 

@@ -72,7 +72,7 @@ fn report_findings(file: &ReadFile, counts: &LineCounts, context: &TaskContext) 
     for note in blank_lines(file.path(), counts).into_iter().chain(cr_only(file, counts)) {
         context.problems.report(note)?;
     }
-    report_bad(file, counts, &context.problems)?;
+    report_bad(file, counts, &*context.problems)?;
     report_not_utf8(file, counts, &context.handles())?;
     refusal(file, counts).map_or(Ok(()), Err)
 }

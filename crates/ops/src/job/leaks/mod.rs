@@ -69,7 +69,7 @@ fn check_compared(root: &Path, compared: &ShardTotals, parts: &[String], context
 
 fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskContext) -> Outcome<LeakReport> {
     context.phase(Phase::Open, "opening the data set");
-    super::recover::recover_interrupted(root, &context.problems)?;
+    super::recover::recover_interrupted(root, &*context.problems)?;
     let (content, parts) = (leaks.content, leaks.parts.clone());
     let search = LeakSearch::open(root, layout, leaks)?;
     let (units, bytes) = (search.units(), search.bytes());

@@ -26,7 +26,7 @@ pub(super) fn run(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<Med
     let root = Path::new(&plan.path);
     context.phase_of(Phase::Open, "input file", "looking for media");
     let own = RunFolder::for_webdataset(root);
-    roll_forward(&*context.fs, root, &context.problems)?;
+    roll_forward(&*context.fs, root, &*context.problems)?;
     let target = target::open(plan, context.options.threads, &context.handles())?;
     let result = locked(context, plan, &own, &target);
     // For a folder without results, the run folder is removed.

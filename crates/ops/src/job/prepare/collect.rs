@@ -125,14 +125,14 @@ fn resume(
                 continue;
             }
             context.shared.count_in(position, &spooled);
-            spooled.problems.report_to(&context.shared.problems)?;
+            spooled.problems.report_to(&*context.shared.problems)?;
             context.shared.progress.resume_from(1, shard.stamp.bytes);
             store_shard(collected, position, spooled);
             resumed += 1;
         }
     }
     if resumed > 0 {
-        context.board.log(format!("{} taken over from an interrupted run", text::count(resumed, "shard")));
+        context.task.log(format!("{} taken over from an interrupted run", text::count(resumed, "shard")));
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ fn probe_shards(
     let tables = forecast::tables(context, samples, spools.len() as u64);
     let forecast = Forecast::new(forecast::media(context, samples), tables.stage + tables.later);
     let line = format!("looking at the media of {}", text::count(units.len() as u64, "shard"));
-    context.stage(Phase::Media, "shard", forecast, line);
+    context.task.stage(Phase::Media, "shard", forecast, line);
     shared.progress.expect(units.len() as u64, 0);
     let dir = own.media_work();
     shared.fs.remove_dir_all(&dir)?;
@@ -121,7 +121,7 @@ pub(super) fn write(
     let shared = &context.shared;
     let count = found.rows.iter().map(MediaRows::rows).sum();
     let forecast = Forecast::new(cost::rows(count), cost::publishing(spools.len() as u64));
-    context.stage(Phase::Tables, "row", forecast, format!("writing {} of media", text::count(count, "row")));
+    context.task.stage(Phase::Tables, "row", forecast, format!("writing {} of media", text::count(count, "row")));
     shared.progress.expect(count, 0);
     let dropped = later_copies(&context.plan, built);
     let keep = |unit: usize, entry: &str| dropped.is_empty() || !dropped.contains(&(unit, sample_key(entry)));
@@ -221,7 +221,7 @@ pub(super) fn report_carried(context: &Context, carried: &CarriedMedia) -> Outco
         CarriedMedia::Nothing => return Ok(()),
         CarriedMedia::Rows { metadata, .. } => {
             let rows = text::count(*metadata, "row");
-            context.board.log(format!("{rows} of media metadata of the old database kept"));
+            context.task.log(format!("{rows} of media metadata of the old database kept"));
             return Ok(());
         }
         CarriedMedia::Unreadable(why) => why,

@@ -16,20 +16,17 @@ mod tests;
 
 pub use preview::{no_access, preview, Preview};
 
-use super::job_progress::Forecast;
 use super::journal::Journal;
 use super::report::{OutputFile, Report};
 use super::scan::{LiveScan, ScanShared};
-use super::status::StatusBoard;
-use super::task::TaskContext;
-use super::{JobState, JobStatus, Phase};
+use super::task::{Task, TaskContext};
 use crate::engine::dataset;
 use crate::engine::index::SpooledShard;
 use crate::engine::plan::file as plan_file;
 use crate::engine::plan::inherit::inherited;
 use crate::engine::splits::SplitSummary;
 use gristmill_core::{
-    text, DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity, Shard,
+    text, DatasetFacts, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity, Shard,
 };
 use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use gristmill_storage::lock::DatasetLock;
@@ -104,9 +101,6 @@ impl PrepareReport {
     }
 }
 
-/// Interval at which the state of a job is read.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
-
 /// Prepares the folder of shards of a plan as the work of a task, which shows its progress. `lock` is the lock of the folder, if the caller
 /// holds it and has listed the folder since.
 pub fn run_prepare(
@@ -115,12 +109,7 @@ pub fn run_prepare(
     lock: Option<Arc<DatasetLock>>,
 ) -> Outcome<PrepareReport> {
     let job = PrepareJob::start_with(plan.clone(), context.options.clone(), (None, lock), Arc::clone(&context.fs))?;
-    while !job.ends_within(POLL_INTERVAL) {
-        if context.cancel.is_cancelled() {
-            job.cancel();
-        }
-        context.show(&job.status());
-    }
+    job.task.poll(&context.cancel, |status| context.show(status));
     job.wait()
 }
 
@@ -142,11 +131,22 @@ pub(crate) fn hand_over(fs: &dyn Fs, plan: &PreparePlan, shards: Vec<(Shard, Spo
     shards.into_iter().try_for_each(|(shard, spool)| collect::record(&journal, &shard, &spool.move_to(fs, &folder)?))
 }
 
-/// A running `prepare`. Dropping it cancels the job and waits until it no longer writes.
+/// A running `prepare`.
 pub struct PrepareJob {
-    shared: Arc<ScanShared>,
-    board: Arc<StatusBoard>,
-    worker: Option<JoinHandle<Outcome<PrepareReport>>>,
+    /// The task that runs the plan.
+    pub task: Task<PrepareReport>,
+    /// The facts of the data set.
+    pub facts: LiveFacts,
+}
+
+/// The facts that a job finds while it runs.
+pub struct LiveFacts(Arc<ScanShared>);
+
+impl LiveFacts {
+    /// Returns the facts found so far.
+    pub fn read(&self) -> Arc<DatasetFacts> {
+        self.0.facts()
+    }
 }
 
 /// The state that the thread of the job uses.
@@ -157,21 +157,13 @@ struct Context {
     /// The plan that is recorded for the next run.
     recorded_plan: PreparePlan,
     shared: Arc<ScanShared>,
-    board: Arc<StatusBoard>,
+    task: Arc<TaskContext>,
     /// Scratch for the database and sort runs.
     scratch: Arc<Scratch>,
     /// The thread of the adopted scan, if there is one.
     scan_thread: Option<JoinHandle<()>>,
     /// The lock of the data set, if the caller holds it.
     lock: Option<Arc<DatasetLock>>,
-}
-
-impl Context {
-    /// Enters a phase whose items are called `item`, in the singular, and adds a line to the log.
-    fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
-        self.board.begin_phase(Some(&self.shared.progress), phase, item, forecast);
-        self.board.log(line);
-    }
 }
 
 impl PrepareJob {
@@ -199,85 +191,28 @@ impl PrepareJob {
             Some(scratch) => scratch,
             None => Arc::new(Scratch::create(options.scratch.as_deref())?),
         };
-        let board = Arc::new(StatusBoard::new());
+        let task = Arc::new(TaskContext {
+            progress: Arc::clone(&shared.progress),
+            cancel: shared.cancel.clone(),
+            problems: Arc::clone(&shared.problems),
+            ..TaskContext::new(options, Arc::clone(&shared.fs))
+        });
         let context = Context {
             requested_plan: plan.clone(),
             recorded_plan: plan.clone(),
             plan,
             shared: Arc::clone(&shared),
-            board: Arc::clone(&board),
+            task: Arc::clone(&task),
             scratch,
             scan_thread: live,
             lock,
         };
-        let worker = std::thread::Builder::new()
-            .name("prepare".into())
-            .spawn(move || {
-                let board = Arc::clone(&context.board);
-                let _waits = context.shared.cancel.begin_wait_scope();
-                let result = run::run(context);
-                board.end(match &result {
-                    Ok(_) => JobState::Done,
-                    Err(failure) if failure.is_cancelled() => JobState::Cancelled,
-                    Err(failure) => {
-                        board.log(failure.to_string());
-                        JobState::Failed
-                    }
-                });
-                result
-            })
-            .map_err(|error| Failure::environment("starting a thread", error.to_string()))?;
-        Ok(Self { shared, board, worker: Some(worker) })
-    }
-
-    /// Returns a snapshot of the status.
-    pub fn status(&self) -> JobStatus {
-        self.board.read(&self.shared.progress, &self.shared.problems)
-    }
-
-    /// Returns the facts of the data set found so far.
-    pub fn facts(&self) -> Arc<DatasetFacts> {
-        self.shared.facts()
-    }
-
-    /// Requests that the job stop at the next safe point.
-    pub fn cancel(&self) {
-        self.shared.cancel.cancel();
-    }
-
-    /// Whether the job has ended, successfully or not.
-    pub fn is_finished(&self) -> bool {
-        self.worker.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
-    /// Waits for the end of the job, at most for this time. Returns whether the job has ended.
-    pub fn ends_within(&self, most: Duration) -> bool {
-        self.board.ends_within(most) || self.is_finished()
+        let task = Task::start_in(task, "prepare", move |_| run::run(context))?;
+        Ok(Self { task, facts: LiveFacts(shared) })
     }
 
     /// Waits for the end of the job and returns the result.
-    pub fn wait(mut self) -> Outcome<PrepareReport> {
-        match self.worker.take().map(JoinHandle::join) {
-            Some(Ok(result)) => result,
-            Some(Err(_)) => Err(Failure::environment("the run", "a worker thread panicked")
-                .with_hint("nothing was published; please report it with the output of `gristmill bug-report`")),
-            None => Err(Failure::cancelled()),
-        }
-    }
-
-    /// Returns the recorded problems and notes so far and the counts of all, including those found before a failure.
-    pub fn findings(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>) {
-        (self.shared.problems.to_vec(), self.shared.problems.counts())
-    }
-}
-
-impl Drop for PrepareJob {
-    fn drop(&mut self) {
-        if let Some(worker) = self.worker.take() {
-            self.shared.cancel.cancel();
-            if worker.join().is_err() {
-                tracing::warn!("a prepare thread panicked");
-            }
-        }
+    pub fn wait(self) -> Outcome<PrepareReport> {
+        self.task.wait()
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn unpack(context: &Context, own: &RunFolder, selection: &Selection) 
     for &position in &selection.positions {
         let Some(shard) = shared.lock().shards.get(position).filter(|shard| shard.is_tgz).cloned() else { continue };
         let target = shard.path.with_extension("tar");
-        context.board.log(format!("unpacking {}", display_safe(&shard.name)));
+        context.task.log(format!("unpacking {}", display_safe(&shard.name)));
         // Shards are decompressed in the work folder, so that a killed run leaves no file next to the data.
         shared.fs.create_dir(&own.work_folder(), FOLDER_MODE)?;
         tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
@@ -102,7 +102,7 @@ pub(super) fn rename_entries(
     let total = shards.iter().map(|shard| shard.stamp.bytes).sum();
     let forecast = Forecast::new(cost::copying(total), cost::reading(shards.len() as u64, 0));
     let number = count(shards.len() as u64, "shard");
-    context.stage(Phase::Write, "shard", forecast, format!("writing {number} with other names, {}", bytes(total)));
+    context.task.stage(Phase::Write, "shard", forecast, format!("writing {number} with other names, {}", bytes(total)));
     shared.progress.expect(shards.len() as u64, total);
     shared.fs.create_dir(&folder, FOLDER_MODE)?;
     let units: Vec<(usize, &Shard, &SpooledShard)> =
@@ -206,7 +206,7 @@ fn check_possible(context: &Context, shards: &[Shard], keys: u64) -> Outcome<()>
 /// publication has begun to replace the old shards.
 pub(super) fn discard(context: &Context, own: &RunFolder) {
     if let Err(error) = context.shared.fs.remove_dir_all(&own.work_folder().join(RENAMED)) {
-        context.board.log(format!("cleaning up: {error}"));
+        context.task.log(format!("cleaning up: {error}"));
     }
 }
 

@@ -47,8 +47,8 @@ pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
 }
 
 fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
-    context.board.begin_phase(None, Phase::Open, Phase::Open.item(), Forecast::default());
-    context.board.log("opening the data set");
+    context.task.board.begin_phase(None, Phase::Open, Phase::Open.item(), Forecast::default());
+    context.task.log("opening the data set");
     let own = RunFolder::for_webdataset(&context.shared.root);
     open(context)?;
     let asked = context.plan.clone();
@@ -112,7 +112,7 @@ fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcom
     if rerun::nothing_to_do(context, own, &facts, &selection)? {
         report_findings(context, &facts)?;
         report_earlier(context, own, &facts, &selection, true)?;
-        context.board.log("nothing to do: the data set is prepared with this plan already");
+        context.task.log("nothing to do: the data set is prepared with this plan already");
         return Ok((selection, false));
     }
     // Problems that depend on the scan are checked again after it; until then, only refusals are reported.
@@ -171,7 +171,7 @@ fn run_planned(
     let scanned = (&selection, spools.as_slice(), renamed.as_slice());
     let mut report = finish(context, (own, lock), &facts, scanned, (&built, media))?;
     clean_up(context, own);
-    report.elapsed = context.board.elapsed();
+    report.elapsed = context.task.elapsed();
     Ok(report)
 }
 
@@ -182,7 +182,7 @@ fn open(context: &Context) -> Outcome<()> {
         super::super::scan::wait_opened(shared)?;
         return Ok(());
     }
-    roll_forward(&*shared.fs, &shared.root, &shared.problems)?;
+    roll_forward(&*shared.fs, &shared.root, &*shared.problems)?;
     let opened = times::open(&shared.root, shared.options.threads, &shared.cancel)?;
     shared.set_opened(opened);
     Ok(())
@@ -241,9 +241,9 @@ fn scan(context: &Context, own: &RunFolder, facts: &DatasetFacts, selection: &Se
     let bytes: u64 = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.stamp.bytes).sum();
     let forecast = Forecast::new(cost::reading(shards, bytes), forecast::after_scan(context, shards, bytes));
     // If a scan was adopted, its progress continues.
-    let fresh = context.scan_thread.is_none().then_some(&shared.progress);
-    context.board.begin_phase(fresh, Phase::Scan, Phase::Scan.item(), forecast);
-    context.board.log(format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
+    let fresh = context.scan_thread.is_none().then_some(&*shared.progress);
+    context.task.board.begin_phase(fresh, Phase::Scan, Phase::Scan.item(), forecast);
+    context.task.log(format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
     shared.progress.expect(shards, bytes);
     report_findings(context, facts)?;
     if context.plan.rerun == Rerun::Update {
@@ -265,7 +265,7 @@ fn build(
     let samples: u64 = spools.iter().map(|spool| spool.scan.samples).sum();
     let forecast = forecast::tables(context, samples, spools.len() as u64);
     let line = format!("sorting {}, building the tables", text::count(samples, "key"));
-    context.stage(Phase::Tables, Phase::Tables.item(), forecast, line);
+    context.task.stage(Phase::Tables, Phase::Tables.item(), forecast, line);
     shared.progress.expect(samples, 0);
     if context.plan.scope == Scope::WithoutSampleTables {
         duplicates::refuse_scattered(context, selection, spools)?;
@@ -355,7 +355,7 @@ fn finish(
 ) -> Outcome<PrepareReport> {
     let shared = &context.shared;
     let forecast = Forecast::publishing(spools.len() as u64);
-    context.stage(Phase::Publish, Phase::Publish.item(), forecast, "making the result visible");
+    context.task.stage(Phase::Publish, Phase::Publish.item(), forecast, "making the result visible");
     let shards: Vec<ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p).cloned()).collect();
     let counts = shards.iter().zip(spools).map(|(shard, spool)| (shard.name.clone(), spool.scan.samples)).collect();
     let resolved = resolve_in(&context.plan, &selected_facts(facts, shards.clone()));
@@ -393,7 +393,7 @@ fn finish(
         nothing_to_do: false,
         problems: shared.problems.to_vec(),
         counts: shared.problems.counts(),
-        elapsed: context.board.elapsed(),
+        elapsed: context.task.elapsed(),
     };
     sort_media_problems(&mut report.problems);
     let outputs = Outputs {
@@ -411,7 +411,7 @@ fn finish(
         collect::check_unchanged(context, selection, spools)?;
     }
     publish::publish(context, (own, lock), outputs, &mut report)?;
-    context.board.log(format!(
+    context.task.log(format!(
         "prepared: {}, {}",
         text::count(report.shards, "shard"),
         text::count(report.samples, "sample")
@@ -515,7 +515,7 @@ fn clear_finished(context: &Context, own: &RunFolder) {
     if (is_ours || is_garbage) && !matches!(gristmill_storage::publish::pending(own), Ok(Some(_))) {
         match DatasetLock::acquire(fs, own, false) {
             Ok(_lock) => clean_up(context, own),
-            Err(error) => context.board.log(format!("cleaning up: {error}")),
+            Err(error) => context.task.log(format!("cleaning up: {error}")),
         }
     }
 }
@@ -525,7 +525,7 @@ fn clean_up(context: &Context, own: &RunFolder) {
     let fs = &*context.shared.fs;
     for result in [own.remove_work(fs), fs.remove_file(&own.journal())] {
         if let Err(error) = result {
-            context.board.log(format!("cleaning up: {error}"));
+            context.task.log(format!("cleaning up: {error}"));
         }
     }
 }

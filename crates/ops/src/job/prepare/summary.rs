@@ -64,6 +64,6 @@ pub(super) fn report_nothing(context: &Context, selection: &Selection) -> Prepar
         nothing_to_do: true,
         problems: context.shared.problems.to_vec(),
         counts: context.shared.problems.counts(),
-        elapsed: context.board.elapsed(),
+        elapsed: context.task.elapsed(),
     }
 }

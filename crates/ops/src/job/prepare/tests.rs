@@ -80,10 +80,10 @@ fn job_log_has_sentences_without_debug_output() {
     for rerun in [Rerun::Refuse, Rerun::Overwrite, Rerun::Update] {
         plan.rerun = rerun.clone();
         let job = PrepareJob::start(plan.clone(), RunOptions::default(), None).unwrap();
-        while !job.is_finished() {
+        while !job.task.is_finished() {
             std::thread::yield_now();
         }
-        let log = job.status().log;
+        let log = job.task.status().log;
         job.wait().unwrap();
         assert!(!log.is_empty());
         for line in log {
@@ -273,7 +273,7 @@ fn cancelled_run_publishes_nothing_and_resumes_later() {
     let folder = copy_of("captioning_fieldmap");
     let plan = plan_for(folder.path(), ratio("8,1,1"), SampleMapping::Crude { cooker: false });
     let job = PrepareJob::start(plan.clone(), RunOptions::default(), None).unwrap();
-    job.cancel();
+    job.task.cancel();
     let result = job.wait();
     if let Err(failure) = result {
         assert!(failure.is_cancelled(), "{failure}");

@@ -40,10 +40,10 @@ fn stopped_after(change: impl Fn(&Path)) -> tempfile::TempDir {
 /// Runs to the end. Returns the log lines about shards of the interrupted run.
 fn go_on(root: &Path, scan: Option<LiveScan>) -> Vec<String> {
     let job = PrepareJob::start(plan_at(root), RunOptions { threads: 1, ..RunOptions::default() }, scan).unwrap();
-    while !job.is_finished() {
+    while !job.task.is_finished() {
         std::thread::yield_now();
     }
-    let log = job.status().log;
+    let log = job.task.status().log;
     job.wait().unwrap();
     log.iter().filter(|line| line.contains("taken over")).cloned().collect()
 }

@@ -309,7 +309,7 @@ fn write(
             context.progress.add(0, bytes.len() as u64);
             file.write_all(bytes)
         })?;
-        still_the_same(&open_read(&path)?, pair.tokens_stamp, &context.problems)?;
+        still_the_same(&open_read(&path)?, pair.tokens_stamp, &*context.problems)?;
         context.progress.add(1, 0);
     }
     let token_bytes = file.close()?;
@@ -317,7 +317,7 @@ fn write(
     write_index(sources.pair_type, sources, &mut |bytes| file.write_all(bytes))?;
     let index_bytes = file.close()?;
     for pair in &sources.pairs {
-        still_the_same(&open_read(&pair.index)?, pair.index_stamp, &context.problems)?;
+        still_the_same(&open_read(&pair.index)?, pair.index_stamp, &*context.problems)?;
     }
     context.cancel.check()?;
     context.phase_of(Phase::Publish, "output file", "making the result visible");
