@@ -143,7 +143,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::browse::{BrowsePart, Group, Groups, KeyQuery, VisitFields, VisitedSample};
+    use crate::engine::browse::{BrowsePart, CatalogHead, Group, Groups, KeyQuery, VisitFields, VisitedSample};
     use gristmill_core::{DatasetKind, Failure};
     use std::path::Path;
     use std::sync::Arc;
@@ -169,15 +169,10 @@ mod tests {
     }
 
     impl Catalog for Captions {
-        fn kind(&self) -> DatasetKind {
-            DatasetKind::PreparedWebDataset
+        fn head(&self) -> CatalogHead<'_> {
+            CatalogHead { kind: DatasetKind::PreparedWebDataset, root: Path::new("/data"), group_word: "shard" }
         }
-        fn root(&self) -> &Path {
-            Path::new("/data")
-        }
-        fn group_word(&self) -> &'static str {
-            "shard"
-        }
+
         fn groups(&self) -> Arc<Groups> {
             Arc::clone(&self.groups)
         }

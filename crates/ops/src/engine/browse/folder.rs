@@ -4,8 +4,8 @@
 use super::packed::PackedNames;
 use super::state::GroupsState;
 use super::{
-    Background, BrowsePart, BrowseSample, Catalog, Groups, OpenedCatalog, SampleAt, StopOnDrop, VisitFields,
-    VisitedSample, Visitor,
+    Background, BrowsePart, BrowseSample, Catalog, CatalogHead, Groups, OpenedCatalog, SampleAt, StopOnDrop,
+    VisitFields, VisitedSample, Visitor,
 };
 use gristmill_core::text::{agree, count, display_safe_bytes};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
@@ -272,16 +272,8 @@ impl Folder {
 }
 
 impl Catalog for Folder {
-    fn kind(&self) -> DatasetKind {
-        self.kind
-    }
-
-    fn root(&self) -> &Path {
-        &self.shared.root
-    }
-
-    fn group_word(&self) -> &'static str {
-        "folder"
+    fn head(&self) -> CatalogHead<'_> {
+        CatalogHead { kind: self.kind, root: &self.shared.root, group_word: "folder" }
     }
 
     fn groups(&self) -> Arc<Groups> {

@@ -7,8 +7,8 @@ use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
 use super::state::GroupsState;
 use super::{
-    Background, BrowsePart, BrowseSample, Catalog, Groups, OpenedCatalog, SampleAt, SamplesFile, StopOnDrop,
-    VisitFields, Visitor,
+    Background, BrowsePart, BrowseSample, Catalog, CatalogHead, Groups, OpenedCatalog, SampleAt, SamplesFile,
+    StopOnDrop, VisitFields, Visitor,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
@@ -304,16 +304,8 @@ impl Jsonl {
 }
 
 impl Catalog for Jsonl {
-    fn kind(&self) -> DatasetKind {
-        DatasetKind::Jsonl
-    }
-
-    fn root(&self) -> &Path {
-        &self.shared.path
-    }
-
-    fn group_word(&self) -> &'static str {
-        "file"
+    fn head(&self) -> CatalogHead<'_> {
+        CatalogHead { kind: DatasetKind::Jsonl, root: &self.shared.path, group_word: "file" }
     }
 
     fn groups(&self) -> Arc<Groups> {
@@ -348,8 +340,8 @@ impl Catalog for Jsonl {
     }
 
     fn locate(&self, _group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
-        let index = key.parse::<u64>().ok().filter(|index| index.to_string() == key);
-        Ok(index.filter(|&index| index < self.groups().total()).map(|index| SampleAt { group: 0, index }))
+        let index = super::row_number(key).filter(|index| *index < self.groups().total());
+        Ok(index.map(|index| SampleAt { group: 0, index }))
     }
 
     fn line_start(&self, line: u64, cancel: &Cancel) -> Outcome<Option<u64>> {

@@ -142,17 +142,37 @@ pub struct SamplesFile {
     pub index: Option<PathBuf>,
 }
 
-/// A data set that can be browsed. Methods may read from storage and must run on a worker, except [`kind`](Self::kind),
-/// [`root`](Self::root), [`group_word`](Self::group_word), [`groups`](Self::groups), and those documented as never waiting.
+/// What a data set is called.
+#[derive(Clone, Copy, Debug)]
+pub struct CatalogHead<'a> {
+    /// The kind of data set.
+    pub kind: DatasetKind,
+    /// The path of the data set: a folder or a file.
+    pub root: &'a Path,
+    /// The noun for a group: `shard`, `file` or `folder`.
+    pub group_word: &'static str,
+}
+
+/// A data set that can be browsed. Methods may read from storage and must run on a worker, except [`head`](Self::head),
+/// [`groups`](Self::groups), and those documented as never waiting.
 pub trait Catalog: Send + Sync {
+    /// Returns the kind of data set, its path, and the noun for its groups. Never waits.
+    fn head(&self) -> CatalogHead<'_>;
+
     /// Returns the kind of data set.
-    fn kind(&self) -> DatasetKind;
+    fn kind(&self) -> DatasetKind {
+        self.head().kind
+    }
 
-    /// Returns the path of the data set: a folder or a file.
-    fn root(&self) -> &Path;
+    /// Returns the path of the data set.
+    fn root(&self) -> &Path {
+        self.head().root
+    }
 
-    /// Returns the noun for a group: `shard`, `file` or `folder`.
-    fn group_word(&self) -> &'static str;
+    /// Returns the noun for a group.
+    fn group_word(&self) -> &'static str {
+        self.head().group_word
+    }
 
     /// Returns the groups known so far. Never waits.
     fn groups(&self) -> Arc<Groups>;
@@ -294,6 +314,11 @@ fn or_defects(window: Outcome<Vec<BrowseSample>>, group: u32, first: u64, count:
         }
         other => other,
     }
+}
+
+/// Returns the number that a key is, if keys are the numbers of rows.
+fn row_number(key: &str) -> Option<u64> {
+    key.parse().ok().filter(|number: &u64| number.to_string() == key)
 }
 
 /// Implements [`Catalog::find`] without an index of keys. A group that cannot be read is skipped.

@@ -3,8 +3,8 @@
 
 use super::rows::TableQuery;
 use super::{
-    headers, Background, BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, OpenedCatalog, SampleAt,
-    StopOnDrop, VisitFields, Visitor,
+    headers, Background, BrowsePart, BrowseSample, Catalog, CatalogHead, Group, Groups, KeyQuery, OpenedCatalog,
+    SampleAt, StopOnDrop, VisitFields, Visitor,
 };
 use crate::engine::recorded::{update_command, IndexedShards, MAX_REPORT_BYTES};
 use gristmill_core::{Cancel, DatasetKind, ExitClass, Failure, FileStamp, Outcome, Shard, Subject};
@@ -312,16 +312,8 @@ impl PreparedCatalog {
 }
 
 impl Catalog for PreparedCatalog {
-    fn kind(&self) -> DatasetKind {
-        DatasetKind::PreparedWebDataset
-    }
-
-    fn root(&self) -> &Path {
-        &self.root
-    }
-
-    fn group_word(&self) -> &'static str {
-        "shard"
+    fn head(&self) -> CatalogHead<'_> {
+        CatalogHead { kind: DatasetKind::PreparedWebDataset, root: &self.root, group_word: "shard" }
     }
 
     fn groups(&self) -> Arc<Groups> {

@@ -6,7 +6,8 @@ use super::problems::{ProblemList, SampleProblem};
 use super::repeated_keys::RepeatedKeys;
 use super::state::{GroupsState, ScanQueue};
 use super::{
-    headers, Background, BrowseSample, Catalog, Groups, OpenedCatalog, SampleAt, VisitFields, VisitedSample, Visitor,
+    headers, Background, BrowseSample, Catalog, CatalogHead, Groups, OpenedCatalog, SampleAt, VisitFields,
+    VisitedSample, Visitor,
 };
 use gristmill_core::{
     Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
@@ -269,16 +270,8 @@ impl ScanSink for OffsetSink<'_> {
 }
 
 impl Catalog for Raw {
-    fn kind(&self) -> DatasetKind {
-        DatasetKind::RawWebDataset
-    }
-
-    fn root(&self) -> &Path {
-        &self.shared.root
-    }
-
-    fn group_word(&self) -> &'static str {
-        "shard"
+    fn head(&self) -> CatalogHead<'_> {
+        CatalogHead { kind: DatasetKind::RawWebDataset, root: &self.shared.root, group_word: "shard" }
     }
 
     fn groups(&self) -> Arc<Groups> {

@@ -3,8 +3,8 @@
 
 use super::state::GroupsState;
 use super::{
-    or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, Groups, OpenedCatalog, ProblemList,
-    SampleAt, SamplesFile, StopOnDrop, VisitFields, Visitor,
+    or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, CatalogHead, Groups, OpenedCatalog,
+    ProblemList, SampleAt, SamplesFile, StopOnDrop, VisitFields, Visitor,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Problem, Subject};
 use gristmill_data::source::documents::{tables_in_order, Table, TableFormat};
@@ -179,16 +179,8 @@ struct Tables {
 }
 
 impl Catalog for Tables {
-    fn kind(&self) -> DatasetKind {
-        self.kind
-    }
-
-    fn root(&self) -> &Path {
-        &self.root
-    }
-
-    fn group_word(&self) -> &'static str {
-        "file"
+    fn head(&self) -> CatalogHead<'_> {
+        CatalogHead { kind: self.kind, root: &self.root, group_word: "file" }
     }
 
     fn problems(&self) -> Arc<ProblemList> {
@@ -239,7 +231,7 @@ impl Catalog for Tables {
     }
 
     fn locate(&self, group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
-        let Some(index) = key.parse::<u64>().ok().filter(|index| index.to_string() == key) else { return Ok(None) };
+        let Some(index) = super::row_number(key) else { return Ok(None) };
         let groups = self.groups();
         let has_row = |group: u32| groups.group(group).is_some_and(|group| index < group.samples);
         let group = match group {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::browse::{BrowsePart, Groups, KeyQuery, SampleAt, VisitFields, VisitedSample};
+use crate::engine::browse::{BrowsePart, CatalogHead, Groups, KeyQuery, SampleAt, VisitFields, VisitedSample};
 use gristmill_core::{DatasetKind, Shard};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
@@ -10,15 +10,10 @@ struct OneSample;
 const TIMES: usize = 300_000;
 
 impl Catalog for OneSample {
-    fn kind(&self) -> DatasetKind {
-        DatasetKind::RawWebDataset
+    fn head(&self) -> CatalogHead<'_> {
+        CatalogHead { kind: DatasetKind::RawWebDataset, root: Path::new("/data"), group_word: "shard" }
     }
-    fn root(&self) -> &Path {
-        Path::new("/data")
-    }
-    fn group_word(&self) -> &'static str {
-        "shard"
-    }
+
     fn groups(&self) -> Arc<Groups> {
         Arc::default()
     }

@@ -8,9 +8,9 @@ use crate::tui::testing::{self, terminal, text_of, Size};
 use crate::tui::theme::ColourMode;
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard};
 use gristmill_ops::engine::browse::{
-    BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, SampleAt, VisitFields, VisitedSample,
+    BrowsePart, BrowseSample, Catalog, CatalogHead, Group, Groups, KeyQuery, SampleAt, VisitFields, VisitedSample,
 };
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -117,15 +117,10 @@ impl Fake {
 }
 
 impl Catalog for Fake {
-    fn kind(&self) -> DatasetKind {
-        self.kind
+    fn head(&self) -> CatalogHead<'_> {
+        CatalogHead { kind: self.kind, root: &self.root, group_word: self.word }
     }
-    fn root(&self) -> &Path {
-        &self.root
-    }
-    fn group_word(&self) -> &'static str {
-        self.word
-    }
+
     fn groups(&self) -> Arc<Groups> {
         Arc::clone(&self.groups.lock().unwrap())
     }

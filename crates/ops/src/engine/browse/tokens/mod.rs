@@ -19,8 +19,8 @@ pub use vocabulary::Vocabulary;
 
 use super::state::GroupsState;
 use super::{
-    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, OpenedCatalog, SampleAt, SamplesFile, StopOnDrop,
-    VisitFields, Visitor,
+    Background, BrowsePart, BrowseSample, Catalog, CatalogHead, Groups, KeyQuery, OpenedCatalog, SampleAt, SamplesFile,
+    StopOnDrop, VisitFields, Visitor,
 };
 use documents::DocumentList;
 pub(crate) use file::{location, LossMask, Table, ROW_BYTES};
@@ -277,16 +277,8 @@ fn row(file: &TokenFile, at: SampleAt, place: RowSpan) -> BrowseSample {
 }
 
 impl Catalog for TokenSet {
-    fn kind(&self) -> DatasetKind {
-        self.kind
-    }
-
-    fn root(&self) -> &Path {
-        &self.root
-    }
-
-    fn group_word(&self) -> &'static str {
-        "file"
+    fn head(&self) -> CatalogHead<'_> {
+        CatalogHead { kind: self.kind, root: &self.root, group_word: "file" }
     }
 
     fn groups(&self) -> Arc<Groups> {
@@ -325,7 +317,7 @@ impl Catalog for TokenSet {
     }
 
     fn locate(&self, group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
-        let Some(index) = key.parse::<u64>().ok().filter(|index| index.to_string() == key) else { return Ok(None) };
+        let Some(index) = super::row_number(key) else { return Ok(None) };
         let groups = self.groups();
         Ok(match group {
             Some(name) => groups
