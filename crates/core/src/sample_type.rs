@@ -73,6 +73,10 @@ const fn opt(name: &'static str, field_type: FieldType) -> Field {
     Field { name, field_type, default: Some("None") }
 }
 
+const fn sample(class: &'static str, what: &'static str, fields: &'static [Field]) -> SampleType {
+    SampleType { class, module: MODULE, what, fields }
+}
+
 use FieldType as T;
 
 const IMAGE: Field = req("image", T::Tensor);
@@ -82,41 +86,28 @@ pub const CRUDE_CLASS: &str = "CrudeWebdataset";
 
 /// All sample types, in the order of the reference program's wizard. `VQAOCRSample` is last, because the wizard does not offer it.
 pub const SAMPLE_TYPES: &[SampleType] = &[
-    SampleType {
-        class: "CaptioningSample",
-        module: MODULE,
-        what: "a picture and its caption",
-        fields: &[IMAGE, req("caption", T::Str)],
-    },
-    SampleType {
-        class: "ImageClassificationSample",
-        module: MODULE,
-        what: "a picture and its class",
-        fields: &[IMAGE, opt("label", T::Int), opt("label_name", T::Str)],
-    },
-    SampleType { class: "ImageSample", module: MODULE, what: "a picture alone", fields: &[IMAGE] },
-    SampleType {
-        class: "InterleavedSample",
-        module: MODULE,
-        what: "pictures and texts in reading order",
-        fields: &[req("sequence", T::TensorOrStrSequence)],
-    },
-    SampleType {
-        class: "MultiChoiceVQASample",
-        module: MODULE,
-        what: "a picture, a question, and choices",
-        fields: &[
+    sample("CaptioningSample", "a picture and its caption", &[IMAGE, req("caption", T::Str)]),
+    sample(
+        "ImageClassificationSample",
+        "a picture and its class",
+        &[IMAGE, opt("label", T::Int), opt("label_name", T::Str)],
+    ),
+    sample("ImageSample", "a picture alone", &[IMAGE]),
+    sample("InterleavedSample", "pictures and texts in reading order", &[req("sequence", T::TensorOrStrSequence)]),
+    sample(
+        "MultiChoiceVQASample",
+        "a picture, a question, and choices",
+        &[
             IMAGE,
             req("context", T::Str),
             opt("choices", T::StrList),
             Field { name: "correct_choice_idx", field_type: T::Int, default: Some("0") },
         ],
-    },
-    SampleType {
-        class: "OCRSample",
-        module: MODULE,
-        what: "a page and its text, with boxes",
-        fields: &[
+    ),
+    sample(
+        "OCRSample",
+        "a page and its text, with boxes",
+        &[
             IMAGE,
             req("text", T::Str),
             opt("block_boxes", T::Tensor),
@@ -129,13 +120,12 @@ pub const SAMPLE_TYPES: &[SampleType] = &[
             opt("chars_boxes", T::Tensor),
             opt("chars_text", T::StrList),
         ],
-    },
-    SampleType { class: "Sample", module: MODULE, what: "the key alone", fields: &[] },
-    SampleType {
-        class: "SimilarityInterleavedSample",
-        module: MODULE,
-        what: "pictures and texts matched by similarity",
-        fields: &[
+    ),
+    sample("Sample", "the key alone", &[]),
+    sample(
+        "SimilarityInterleavedSample",
+        "pictures and texts matched by similarity",
+        &[
             req("images", T::TensorList),
             req("texts", T::StrList),
             opt("audio", T::TensorList),
@@ -143,25 +133,18 @@ pub const SAMPLE_TYPES: &[SampleType] = &[
             opt("similarity_matrix", T::Tensor),
             opt("matched_text_indices", T::IntList),
         ],
-    },
-    SampleType { class: "TextSample", module: MODULE, what: "a text alone", fields: &[req("text", T::Str)] },
-    SampleType {
-        class: "VQASample",
-        module: MODULE,
-        what: "a picture, a question, and answers",
-        fields: &[IMAGE, req("context", T::Str), opt("answers", T::StrList), opt("answer_weights", T::Tensor)],
-    },
-    SampleType {
-        class: "VidQASample",
-        module: MODULE,
-        what: "a video, a question, and answers",
-        fields: &[
-            req("video", T::Video),
-            req("context", T::Str),
-            opt("answers", T::StrList),
-            opt("answer_weights", T::Tensor),
-        ],
-    },
+    ),
+    sample("TextSample", "a text alone", &[req("text", T::Str)]),
+    sample(
+        "VQASample",
+        "a picture, a question, and answers",
+        &[IMAGE, req("context", T::Str), opt("answers", T::StrList), opt("answer_weights", T::Tensor)],
+    ),
+    sample(
+        "VidQASample",
+        "a video, a question, and answers",
+        &[req("video", T::Video), req("context", T::Str), opt("answers", T::StrList), opt("answer_weights", T::Tensor)],
+    ),
     SampleType {
         class: "VQAOCRSample",
         module: "megatron.energon.flavors.vqa_and_ocr",

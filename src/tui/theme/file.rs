@@ -26,48 +26,41 @@ pub const BUILT_IN: [(&str, &str); 5] = [
     ("no-colour", include_str!("../../../assets/themes/no-colour.yaml")),
 ];
 
-/// The names of all roles in a theme file; the bars are numbered.
-pub(super) const ROLES: [&str; 19] = [
-    "text",
-    "ok",
-    "warn",
-    "error",
-    "accent",
-    "muted",
-    "selected",
-    "selected-idle",
-    "border",
-    "border-focus",
-    "title",
-    "key",
-    "input",
-    "matched",
-    "disabled",
-    "bar 1",
-    "bar 2",
-    "bar 3",
-    "bar 4",
+/// Returns the style of a role.
+type RoleStyle = fn(&mut Theme) -> &mut Style;
+
+/// The names of all roles, with their styles.
+pub(super) const ROLES: [(&str, RoleStyle); 19] = [
+    ("text", |theme| &mut theme.text),
+    ("ok", |theme| &mut theme.ok),
+    ("warn", |theme| &mut theme.warn),
+    ("error", |theme| &mut theme.error),
+    ("accent", |theme| &mut theme.accent),
+    ("muted", |theme| &mut theme.muted),
+    ("selected", |theme| &mut theme.selected),
+    ("selected-idle", |theme| &mut theme.selected_idle),
+    ("border", |theme| &mut theme.border),
+    ("border-focus", |theme| &mut theme.border_focus),
+    ("title", |theme| &mut theme.title),
+    ("key", |theme| &mut theme.key),
+    ("input", |theme| &mut theme.input),
+    ("matched", |theme| &mut theme.matched),
+    ("disabled", |theme| &mut theme.disabled),
+    ("bar 1", |theme| &mut theme.bars[0]),
+    ("bar 2", |theme| &mut theme.bars[1]),
+    ("bar 3", |theme| &mut theme.bars[2]),
+    ("bar 4", |theme| &mut theme.bars[3]),
 ];
 
-const KEYS: [&str; 17] = [
-    "base",
-    "text",
-    "ok",
-    "warn",
-    "error",
-    "accent",
-    "muted",
-    "selected",
-    "selected-idle",
-    "border",
-    "border-focus",
-    "title",
-    "key",
-    "input",
-    "matched",
-    "disabled",
-    "bars",
-];
+/// Returns the roles that are keys of a theme file; the bars are one list there.
+fn key_roles() -> impl Iterator<Item = &'static (&'static str, RoleStyle)> {
+    ROLES.iter().filter(|(role, _)| !role.starts_with("bar "))
+}
+
+/// Returns the keys of a theme file, without `base`.
+fn keys() -> impl Iterator<Item = &'static str> {
+    key_roles().map(|(role, _)| *role).chain(["bars"])
+}
 
 const COLOURS: [(&str, Color); 17] = [
     ("black", Color::Black),
@@ -115,29 +108,6 @@ impl Mistake {
     }
 }
 
-/// Returns the style field of a role; `None` if the role is unknown.
-pub(super) fn slot<'a>(theme: &'a mut Theme, role: &str) -> Option<&'a mut Style> {
-    let bar = role.strip_prefix("bar ").and_then(|n| n.parse::<usize>().ok()).and_then(|n| n.checked_sub(1));
-    Some(match role {
-        "text" => &mut theme.text,
-        "ok" => &mut theme.ok,
-        "warn" => &mut theme.warn,
-        "error" => &mut theme.error,
-        "accent" => &mut theme.accent,
-        "muted" => &mut theme.muted,
-        "selected" => &mut theme.selected,
-        "selected-idle" => &mut theme.selected_idle,
-        "border" => &mut theme.border,
-        "border-focus" => &mut theme.border_focus,
-        "title" => &mut theme.title,
-        "key" => &mut theme.key,
-        "input" => &mut theme.input,
-        "matched" => &mut theme.matched,
-        "disabled" => &mut theme.disabled,
-        _ => return theme.bars.get_mut(bar?),
-    })
-}
-
 /// Parses a theme. Unusable entries are reported, and their roles keep the style of the base theme.
 pub fn read(text: &str) -> (Theme, Vec<Mistake>) {
     let mut mistakes = Vec::new();
@@ -147,18 +117,20 @@ pub fn read(text: &str) -> (Theme, Vec<Mistake>) {
         match key.as_str() {
             "base" => {}
             "bars" => read_bars(value, &mut theme, &mut mistakes),
-            role if KEYS.contains(&role) => {
-                if let (Some(style), Some(slot)) = (style_of(value, &mut mistakes), slot(&mut theme, role)) {
-                    *slot = style;
+            key => match key_roles().find(|(role, _)| *role == key) {
+                Some((_, role_style)) => {
+                    if let Some(style) = style_of(value, &mut mistakes) {
+                        *role_style(&mut theme) = style;
+                    }
                 }
-            }
-            unknown => {
-                let hint = match nearest(unknown, KEYS) {
-                    Some(near) => format!("did you mean '{near}'?"),
-                    None => format!("roles: {}", KEYS[1..].join(", ")),
-                };
-                mistakes.push(Mistake::new(*at, format!("a theme has no role '{unknown}'"), Some(hint)));
-            }
+                None => {
+                    let hint = match nearest(key, std::iter::once("base").chain(keys())) {
+                        Some(near) => format!("did you mean '{near}'?"),
+                        None => format!("roles: {}", keys().collect::<Vec<_>>().join(", ")),
+                    };
+                    mistakes.push(Mistake::new(*at, format!("a theme has no role '{key}'"), Some(hint)));
+                }
+            },
         }
     }
     (theme, mistakes)
@@ -205,7 +177,7 @@ impl Theme {
     fn default_colours(entries: &[(String, Mark, Marked)]) -> Self {
         let says = |key: &str| entries.iter().any(|(known, ..)| known == key);
         // The 16-colour theme is such a file itself: using it as its own base would not terminate.
-        match KEYS[1..].iter().all(|key| says(key)) {
+        match keys().all(says) {
             true => Self::default(),
             false => Self::built_in("16-colour").unwrap_or_default(),
         }

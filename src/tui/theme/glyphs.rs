@@ -2,55 +2,73 @@
 
 use ratatui::symbols::border;
 
-/// Characters by role, in a Unicode and an ASCII set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Glyphs {
-    /// Whether this is the ASCII set.
-    pub ascii: bool,
+macro_rules! glyphs {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty = $unicode:expr, $ascii:expr;)*) => {
+        /// Characters by role, in a Unicode and an ASCII set.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Glyphs {
+            /// Whether this is the ASCII set.
+            pub ascii: bool,
+            $($(#[$doc])* pub $name: $kind,)*
+        }
+
+        impl Glyphs {
+            /// Returns the ASCII or the Unicode set.
+            pub fn new(ascii: bool) -> Self {
+                match ascii {
+                    true => Self { ascii, $($name: $ascii,)* },
+                    false => Self { ascii, $($name: $unicode,)* },
+                }
+            }
+        }
+    };
+}
+
+glyphs! {
     /// Precedes the selected row. One column wide.
-    pub marker: &'static str,
+    marker: &'static str = "▸", ">";
     /// Separates the parts of the title line. One column wide.
-    pub crumb: &'static str,
+    crumb: &'static str = "▸", ">";
     /// Separates short items on one line. One column wide.
-    pub dot: &'static str,
+    dot: &'static str = "·", "-";
     /// Done or valid. One column wide.
-    pub check: &'static str,
+    check: &'static str = "✓", "+";
     /// Failed. One column wide.
-    pub cross: &'static str,
+    cross: &'static str = "✗", "x";
     /// A warning. One column wide.
-    pub warn: &'static str,
+    warn: &'static str = "!", "!";
     /// Nothing, or unknown. One column wide.
-    pub dash: &'static str,
+    dash: &'static str = "–", "-";
     /// Replaces text that was cut.
-    pub ellipsis: &'static str,
+    ellipsis: &'static str = "…", "..";
     /// A full step of a bar. One column wide.
-    pub bar_full: &'static str,
+    bar_full: &'static str = "█", "#";
     /// An empty step of a bar. One column wide.
-    pub bar_empty: &'static str,
+    bar_empty: &'static str = "░", ".";
     /// Eighths of a step, from 1/8 to 7/8; empty if the set has none.
-    pub bar_parts: &'static [&'static str],
+    bar_parts: &'static [&'static str] = &["▏", "▎", "▍", "▌", "▋", "▊", "▉"], &[];
     /// A chosen item of several.
-    pub radio_on: &'static str,
+    radio_on: &'static str = "(•)", "(*)";
     /// An item of several that is not chosen.
-    pub radio_off: &'static str,
+    radio_off: &'static str = "( )", "( )";
     /// A switch that is on.
-    pub box_on: &'static str,
+    box_on: &'static str = "[x]", "[x]";
     /// A switch that is off.
-    pub box_off: &'static str,
+    box_off: &'static str = "[ ]", "[ ]";
     /// An expanded item. One column wide.
-    pub open: &'static str,
+    open: &'static str = "▾", "v";
     /// A collapsed item. One column wide.
-    pub closed: &'static str,
+    closed: &'static str = "▸", ">";
     /// More rows above. One column wide.
-    pub more_up: &'static str,
+    more_up: &'static str = "↑", "^";
     /// More rows below. One column wide.
-    pub more_down: &'static str,
+    more_down: &'static str = "↓", "v";
     /// A transition from one value to another.
-    pub arrow: &'static str,
+    arrow: &'static str = "→", "->";
     /// The frames of the spinner; all one column wide.
-    pub spinner: &'static [&'static str],
+    spinner: &'static [&'static str] = &["◐", "◓", "◑", "◒"], &["|", "/", "-", "\\"];
     /// Pane borders.
-    pub border: border::Set<'static>,
+    border: border::Set<'static> = border::ROUNDED, ASCII_BORDER;
 }
 
 const ASCII_BORDER: border::Set<'static> = border::Set {
@@ -63,73 +81,6 @@ const ASCII_BORDER: border::Set<'static> = border::Set {
     horizontal_top: "-",
     horizontal_bottom: "-",
 };
-
-impl Glyphs {
-    /// Returns the ASCII or the Unicode set.
-    pub fn new(ascii: bool) -> Self {
-        if ascii {
-            Self::ascii_set()
-        } else {
-            Self::unicode_set()
-        }
-    }
-
-    fn unicode_set() -> Self {
-        Self {
-            ascii: false,
-            marker: "▸",
-            crumb: "▸",
-            dot: "·",
-            check: "✓",
-            cross: "✗",
-            warn: "!",
-            dash: "–",
-            ellipsis: "…",
-            bar_full: "█",
-            bar_empty: "░",
-            bar_parts: &["▏", "▎", "▍", "▌", "▋", "▊", "▉"],
-            radio_on: "(•)",
-            radio_off: "( )",
-            box_on: "[x]",
-            box_off: "[ ]",
-            open: "▾",
-            closed: "▸",
-            more_up: "↑",
-            more_down: "↓",
-            arrow: "→",
-            spinner: &["◐", "◓", "◑", "◒"],
-            border: border::ROUNDED,
-        }
-    }
-
-    fn ascii_set() -> Self {
-        Self {
-            ascii: true,
-            marker: ">",
-            crumb: ">",
-            dot: "-",
-            check: "+",
-            cross: "x",
-            warn: "!",
-            dash: "-",
-            ellipsis: "..",
-            bar_full: "#",
-            bar_empty: ".",
-            bar_parts: &[],
-            radio_on: "(*)",
-            radio_off: "( )",
-            box_on: "[x]",
-            box_off: "[ ]",
-            open: "v",
-            closed: ">",
-            more_up: "^",
-            more_down: "v",
-            arrow: "->",
-            spinner: &["|", "/", "-", "\\"],
-            border: ASCII_BORDER,
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -88,7 +88,7 @@ impl Theme {
     /// Returns every style with the name of its role in a theme file.
     pub fn roles(&self) -> Vec<(&'static str, Style)> {
         let mut copy = self.clone();
-        file::ROLES.iter().map(|&role| (role, file::slot(&mut copy, role).map_or_else(Style::new, |s| *s))).collect()
+        file::ROLES.iter().map(|(role, style)| (*role, *style(&mut copy))).collect()
     }
 
     /// Returns the theme for a terminal without 24-bit colour: colours become the nearest ones of the 256-colour palette, or of the 16
@@ -104,11 +104,9 @@ impl Theme {
             Some(Color::Rgb(r, g, b)) => Some(nearest(r, g, b)),
             other => other,
         };
-        for role in file::ROLES {
-            if let Some(style) = file::slot(&mut self, role) {
-                style.fg = reduce(style.fg);
-                style.bg = reduce(style.bg);
-            }
+        for (_, style) in file::ROLES {
+            let style = style(&mut self);
+            (style.fg, style.bg) = (reduce(style.fg), reduce(style.bg));
         }
         self
     }
