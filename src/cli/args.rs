@@ -7,7 +7,7 @@ use super::dropin::energon::EnergonArgs;
 use super::dropin::nanotron::NanotronArgs;
 use super::globals::Globals;
 use super::megatron::MegatronArgs;
-use super::mix::MixArgs;
+use super::mix::{MixArgs, MixCommand};
 use super::modalities::ModalitiesArgs;
 use super::mount::{GuardArgs, MountArgs};
 use super::nanosets::NanosetsArgs;
@@ -162,20 +162,10 @@ impl Command {
         match self {
             Self::Run { .. } | Self::Operation(_) | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
             Self::Megatron(_) => true,
-            Self::Mix(args) => args.name() != "mix check",
+            Self::Mix(args) => matches!(args.command, MixCommand::Operation(_)),
             Self::Modalities(args) => args.has_plan(),
-            Self::Energon(args) => matches!(args.name(), "energon prepare" | "energon prepare-media"),
-            Self::Info { .. } | Self::Lint { .. } | Self::Verify { .. } | Self::Repair { .. } | Self::Browse(_) => {
-                false
-            }
-            Self::Mount(_) | Self::MountGuard(_) => false,
-            Self::Facts { .. }
-            | Self::Splits(_)
-            | Self::Jobs { .. }
-            | Self::Keys
-            | Self::Doctor { .. }
-            | Self::BugReport => false,
-            Self::Completions { .. } | Self::Man { .. } | Self::Help { .. } => false,
+            Self::Energon(args) => args.has_plan(),
+            _ => false,
         }
     }
 
@@ -189,37 +179,6 @@ impl Command {
             // Requests to a store start threads, and a process with threads cannot enter a namespace.
             Self::Mount(args) if !args.shell => Some(&args.path),
             _ => None,
-        }
-    }
-
-    /// Returns the name of the command for the result object.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Run { .. } => "run",
-            Self::Info { .. } => "info",
-            Self::Facts { .. } => "facts",
-            Self::Lint { .. } => "lint",
-            Self::Verify { .. } => "verify",
-            Self::Repair { .. } => "repair",
-            Self::Browse(_) => "browse",
-            Self::Mount(_) => "mount",
-            Self::MountGuard(_) => "mount-guard",
-            Self::Splits(args) => args.name(),
-            Self::Mix(args) => args.name(),
-            Self::Modalities(args) => args.name(),
-            Self::Megatron(args) => args.name(),
-            Self::Nanosets(args) => args.command.plan().name(),
-            Self::Operation(given) => given.name(),
-            Self::Demo { .. } => "demo",
-            Self::Jobs { .. } => "jobs",
-            Self::Keys => "keys",
-            Self::Doctor { .. } => "doctor",
-            Self::BugReport => "bug-report",
-            Self::Completions { .. } => "completions",
-            Self::Man { .. } => "man",
-            Self::Help { .. } => "help",
-            Self::Energon(args) => args.name(),
-            Self::Nanotron(args) => args.name(),
         }
     }
 }

@@ -43,14 +43,6 @@ impl MegatronArgs {
             command.adjust(globals);
         }
     }
-
-    /// Returns the name of the command for the result object.
-    pub fn name(&self) -> &'static str {
-        match &self.command {
-            MegatronCommand::Operation(given) => given.plan().name(),
-            MegatronCommand::Tool(command) => command.name(),
-        }
-    }
 }
 
 /// Runs a command of `megatron`.

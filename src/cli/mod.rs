@@ -52,7 +52,7 @@ mod waits;
 pub use args::Cli;
 
 use args::Command;
-use clap::{CommandFactory, FromArgMatches};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use context::Context;
 use exit::{CommandFailure, CommandResult, CommandSuccess};
 use gristmill_core::{Failure, Outcome, Problem, ProblemLog, ProblemSink as _, Subject};
@@ -74,8 +74,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     signals::handle_file_size_signal();
     let args: Vec<OsString> = args.into_iter().collect();
     let printer = Printer::from_raw_args(&args);
-    let mut cli = match parse(&args) {
-        Ok(cli) => cli,
+    let (mut cli, name) = match parse(&args) {
+        Ok(parsed) => parsed,
         Err(error) => return usage::report(&printer, &error, &args),
     };
     if let Some(Command::Energon(args)) = &cli.command {
@@ -93,27 +93,43 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     #[cfg(feature = "remote")]
     cli.globals.stores.apply();
     let printer = printer.configured(&cli.globals);
-    let name = cli.command.as_ref().map_or("home", Command::name);
     let context = Context::new(cli.globals, printer);
-    let finished = logging::start(&context, name).map_err(Into::into).and_then(|()| match cli.command {
+    let finished = logging::start(&context, &name).map_err(Into::into).and_then(|()| match cli.command {
         // A process with threads cannot enter a namespace.
-        command @ Some(Command::Mount(_) | Command::MountGuard(_) | Command::Energon(_)) => dispatch(command, &context),
-        command => report_waits(&context, || dispatch(command, &context)),
+        command @ Some(Command::Mount(_) | Command::MountGuard(_) | Command::Energon(_)) => {
+            dispatch(command, &name, &context)
+        }
+        command => report_waits(&context, || dispatch(command, &name, &context)),
     });
-    let code = exit::report(&context, name, finished);
+    let code = exit::report(&context, &name, finished);
     remove_temporary_copies();
     code
 }
 
-fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+/// Parses the arguments. Also returns the name of the command, with the names of the commands that contain it.
+fn parse(args: &[OsString]) -> Result<(Cli, String), clap::Error> {
     let mut command = Cli::command();
     let mut matches = command.try_get_matches_from_mut(args)?;
-    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    let name = name_of(&matches);
+    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
+    Ok((cli, name))
 }
 
-fn dispatch(command: Option<Command>, context: &Context) -> CommandResult {
+/// Returns the name of a command for the result object; `home` without a command.
+fn name_of(matches: &ArgMatches) -> String {
+    let commands = std::iter::successors(matches.subcommand(), |(_, inner)| inner.subcommand());
+    let names: Vec<&str> = commands.map(|(name, _)| name).collect();
+    match names.as_slice() {
+        [] => "home".to_owned(),
+        // The source of the documents is an argument of the tool.
+        ["nanotron", tool, ..] => format!("nanotron {tool}"),
+        names => names.join(" "),
+    }
+}
+
+fn dispatch(command: Option<Command>, name: &str, context: &Context) -> CommandResult {
     if context.globals.save_plan.is_some() && command.as_ref().is_some_and(|command| !command.has_plan()) {
-        let why = format!("{} has no plan to save", command.as_ref().map_or("it", Command::name));
+        let why = format!("{name} has no plan to save");
         return Err(Failure::usage("saving the plan", why).on(Subject::field("--save-plan")).into());
     }
     let path = command.as_ref().and_then(Command::data_path);

@@ -63,7 +63,7 @@ struct TypedCommand<'a> {
 }
 
 impl TypedCommand<'_> {
-    /// Returns the name as in [`Command::name`](super::args::Command::name); `none` if no command is named.
+    /// Returns the name as in the result object; `none` if no command is named.
     fn name(&self) -> String {
         if self.names.is_empty() {
             "none".to_owned()

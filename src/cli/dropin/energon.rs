@@ -185,18 +185,9 @@ pub struct PreviewArgs {
 }
 
 impl EnergonArgs {
-    /// Returns the name of the command for the result object.
-    pub fn name(&self) -> &'static str {
-        match self.command {
-            EnergonCommand::Prepare(_) => "energon prepare",
-            EnergonCommand::Info(_) => "energon info",
-            EnergonCommand::Lint(_) => "energon lint",
-            EnergonCommand::Preview(_) => "energon preview",
-            EnergonCommand::PrepareMedia(_) => "energon prepare-media",
-            EnergonCommand::Mount(_) => "energon mount",
-            EnergonCommand::Checkpoint(_) => "energon checkpoint",
-            EnergonCommand::AnalyzeDebug(_) => "energon analyze-debug",
-        }
+    /// Whether the command has a plan, which `--save-plan` writes.
+    pub fn has_plan(&self) -> bool {
+        matches!(self.command, EnergonCommand::Prepare(_) | EnergonCommand::PrepareMedia(_))
     }
 }
 

@@ -112,15 +112,6 @@ pub struct MergeArgs {
 }
 
 impl ToolCommand {
-    /// Returns the name of the command for the result object.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::PreprocessData(_) => "megatron preprocess_data",
-            Self::PreprocessDataFast(_) => "megatron preprocess_data_fast",
-            Self::MergeDatasets(_) => "megatron merge_datasets",
-        }
-    }
-
     /// Sets the number of threads to the number of workers.
     pub fn adjust(&self, globals: &mut Globals) {
         if let Self::PreprocessData(args) = self {

@@ -74,14 +74,8 @@ pub enum OverwritePolicy {
     Override,
 }
 
-#[derive(Args, Clone, Debug)]
-#[command(args_override_self = true)]
-struct IndexArgs {
-    /// Text, one JSON value a line
-    source: PathBuf,
-    /// File to write [default: next to the text, its last suffix replaced by .idx]
-    #[arg(long = "index_path", value_name = "FILE")]
-    index: Option<PathBuf>,
+#[derive(Args, Clone, Copy, Debug)]
+struct PolicyArg {
     /// What happens to a file that is there
     #[arg(
         long = "file_existence_policy",
@@ -94,17 +88,23 @@ struct IndexArgs {
 
 #[derive(Args, Clone, Debug)]
 #[command(args_override_self = true)]
+struct IndexArgs {
+    /// Text, one JSON value a line
+    source: PathBuf,
+    /// File to write [default: next to the text, its last suffix replaced by .idx]
+    #[arg(long = "index_path", value_name = "FILE")]
+    index: Option<PathBuf>,
+    #[command(flatten)]
+    existing: PolicyArg,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(args_override_self = true)]
 struct PackArgs {
     /// Configuration (.yaml)
     config: PathBuf,
-    /// What happens to a file that is there
-    #[arg(
-        long = "file_existence_policy",
-        alias = "file-existence-policy",
-        value_name = "POLICY",
-        default_value = "error"
-    )]
-    policy: OverwritePolicy,
+    #[command(flatten)]
+    existing: PolicyArg,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -147,14 +147,8 @@ struct InOutArgs {
     /// File to write
     #[arg(long = "output_data_path", value_name = "FILE")]
     output: PathBuf,
-    /// What happens to a file that is there
-    #[arg(
-        long = "file_existence_policy",
-        alias = "file-existence-policy",
-        value_name = "POLICY",
-        default_value = "error"
-    )]
-    policy: OverwritePolicy,
+    #[command(flatten)]
+    existing: PolicyArg,
     /// Seed [default: another one each time]
     #[arg(long, value_name = "N", value_parser = seed_of, allow_hyphen_values = true)]
     seed: Option<Seed>,
@@ -178,14 +172,8 @@ struct ChunkArgs {
     /// How many chunks there are
     #[arg(long = "num_chunks", value_name = "N")]
     of: u64,
-    /// What happens to a file that is there
-    #[arg(
-        long = "file_existence_policy",
-        alias = "file-existence-policy",
-        value_name = "POLICY",
-        default_value = "error"
-    )]
-    policy: OverwritePolicy,
+    #[command(flatten)]
+    existing: PolicyArg,
     /// One seed for all chunks [default: another one each time]
     #[arg(long = "global_seed", value_name = "N", value_parser = gristmill_pycompat::random::digits, allow_hyphen_values = true)]
     seed: Option<String>,
@@ -196,20 +184,6 @@ impl DataArgs {
     pub fn has_plan(&self) -> bool {
         use DataCommand as C;
         matches!(self.command, C::CreateRawIndex(_) | C::PackEncodedData(_) | C::PrepareInstructionTuningData(_))
-    }
-
-    /// Returns the name of the command for the result object.
-    pub fn name(&self) -> &'static str {
-        match self.command {
-            DataCommand::CreateRawIndex(_) => "modalities data create_raw_index",
-            DataCommand::PackEncodedData(_) => "modalities data pack_encoded_data",
-            DataCommand::PrepareInstructionTuningData(_) => "modalities data prepare_instruction_tuning_data",
-            DataCommand::MergePackedData(_) => "modalities data merge_packed_data",
-            DataCommand::ShuffleTokenizedData(_) => "modalities data shuffle_tokenized_data",
-            DataCommand::ShuffleJsonlData(_) => "modalities data shuffle_jsonl_data",
-            DataCommand::CreateShuffledDatasetChunk(_) => "modalities data create_shuffled_dataset_chunk",
-            DataCommand::CreateShuffledJsonlChunk(_) => "modalities data create_shuffled_jsonl_chunk",
-        }
     }
 }
 
@@ -238,7 +212,7 @@ fn create_index(args: IndexArgs, context: &Context) -> CommandResult {
         paths: vec![paths::local_or_readable(&args.source)?.into()],
         format: Some(IndexFormat::Modalities),
         index_path: args.index.map(|path| paths::local_or_writable(&path).map(PathBuf::from)).transpose()?,
-        file_existence_policy: args.policy.into(),
+        file_existence_policy: args.existing.policy.into(),
         compat: context.globals.compat,
         ..IndexPlan::blank()
     };
@@ -255,7 +229,9 @@ fn pack_by(args: &PackArgs, context: &Context) -> CommandResult {
     ] {
         check(path)?;
     }
-    let Some(existing) = decide(args.policy, &config.output)? else { return Ok(skipped(&config.output, context)) };
+    let Some(existing) = decide(args.existing.policy, &config.output)? else {
+        return Ok(skipped(&config.output, context));
+    };
     if !files::is_file(&config.source) {
         return Err(Failure::environment("packing", "there is no such text file")
             .on(Subject::path(&config.source))
@@ -324,7 +300,9 @@ fn merge(mut paths: Vec<PathBuf>, context: &Context) -> CommandResult {
 }
 
 fn shuffle(files: InOutArgs, what: fn(PathBuf, Seed) -> Rewrite, context: &Context) -> CommandResult {
-    let Some(existing) = decide(files.policy, &files.output)? else { return Ok(skipped(&files.output, context)) };
+    let Some(existing) = decide(files.existing.policy, &files.output)? else {
+        return Ok(skipped(&files.output, context));
+    };
     let random = files.seed.is_none().then(some_seed);
     let seed = files.seed.unwrap_or_else(|| Seed::from(random.unwrap_or_default()));
     let plan =
@@ -339,7 +317,7 @@ fn chunk(
     context: &Context,
 ) -> CommandResult {
     let chunk = Chunk::new(args.id, args.of)?;
-    let Some(existing) = decide(args.policy, &args.output)? else { return Ok(skipped(&args.output, context)) };
+    let Some(existing) = decide(args.existing.policy, &args.output)? else { return Ok(skipped(&args.output, context)) };
     let files = files_of_list(&args.list, &args.root, suffix)?;
     // A generated seed is reported, so that the user can repeat the same order.
     let random = args.seed.is_none().then(|| some_seed().to_string());

@@ -94,13 +94,6 @@ struct DatasetArgs {
     subset: Option<String>,
 }
 
-impl NanotronArgs {
-    /// Returns the name of the command for the result object.
-    pub fn name(&self) -> &'static str {
-        "nanotron preprocess_data"
-    }
-}
-
 /// Runs the tool.
 pub fn run(args: NanotronArgs, context: &Context) -> CommandResult {
     let NanotronCommand::PreprocessData(args) = args.command;

@@ -32,13 +32,3 @@ pub enum MixCommand {
         path: PathBuf,
     },
 }
-
-impl MixArgs {
-    /// Returns the name of the command for the result object.
-    pub fn name(&self) -> &'static str {
-        match self.command {
-            MixCommand::Operation(ref given) => given.plan().name(),
-            MixCommand::Check { .. } => "mix check",
-        }
-    }
-}

@@ -3,13 +3,12 @@
 mod args;
 mod prepare;
 
-pub use args::MixArgs;
+pub use args::{MixArgs, MixCommand};
 pub use prepare::prepare;
 
 use super::context::Context;
 use super::exit::CommandResult;
 use super::{lint, operation};
-use args::MixCommand;
 use gristmill_core::DatasetKind;
 use gristmill_data::source::kind::kind_of;
 use gristmill_ops::datasets::CheckRequest;

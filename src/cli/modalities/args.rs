@@ -46,12 +46,4 @@ impl ModalitiesArgs {
             ModalitiesCommand::Data(args) => args.has_plan(),
         }
     }
-
-    /// Returns the name of the command for the result object.
-    pub fn name(&self) -> &'static str {
-        match &self.command {
-            ModalitiesCommand::Operation(given) => given.plan().name(),
-            ModalitiesCommand::Data(args) => args.name(),
-        }
-    }
 }

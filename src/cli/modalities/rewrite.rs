@@ -30,5 +30,8 @@ pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Comman
     if let Some(seed) = seed {
         result.insert("seed".into(), json!(seed));
     }
-    Ok(CommandSuccess::with_findings(result, report.findings.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+    Ok(CommandSuccess::with_findings(
+        result,
+        report.findings.counts.iter().map(|(severity, kind, _)| (*severity, *kind)),
+    ))
 }

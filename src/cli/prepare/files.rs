@@ -79,7 +79,8 @@ impl Report for MetadatasetResult {
         } else if is_preview {
             ReportLine::plain("Nothing was written.")
         } else {
-            let rest = format!(": {} in {}.", count(report.joins.len() as u64, "join"), duration(report.findings.elapsed));
+            let rest =
+                format!(": {} in {}.", count(report.joins.len() as u64, "join"), duration(report.findings.elapsed));
             ReportLine::success(format!("Prepared {path}"), rest)
         });
         let verb = if is_preview { "Would be written" } else { "Written" };

@@ -132,19 +132,3 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE", help_heading = "Leaks")]
     pub excludes_to: Option<PathBuf>,
 }
-
-impl SplitsArgs {
-    /// Returns the name of the command for the result object.
-    pub fn name(&self) -> &'static str {
-        match &self.command {
-            None => "splits",
-            Some(SplitsCommand::Show { .. }) => "splits show",
-            Some(SplitsCommand::Move(_)) => "splits move",
-            Some(SplitsCommand::Exclude(_)) => "splits exclude",
-            Some(SplitsCommand::Include { .. }) => "splits include",
-            Some(SplitsCommand::Balance { .. }) => "splits balance",
-            Some(SplitsCommand::Check(_)) => "splits check",
-            Some(SplitsCommand::Diff { .. }) => "splits diff",
-        }
-    }
-}
