@@ -8,12 +8,11 @@ use super::exit::error_value;
 use super::globals::{Color, Globals};
 use anstream::ColorChoice;
 use gristmill_core::text::{display_safe, display_safe_lines, is_printable};
-use gristmill_core::{Failure, Problem, Severity};
+use gristmill_core::{Failure, Mutex, Problem, Severity};
 use serde_json::{json, Value};
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
 
 /// The role of printed text, which determines its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +129,7 @@ impl Printer {
 
     /// Attaches a progress bar: lines are then printed above it.
     pub fn attach_bar(&self, bar: Option<indicatif::ProgressBar>) {
-        *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+        *self.bar.lock() = bar;
     }
 
     /// Prints a line of the result; nothing with `--json`.
@@ -205,7 +204,7 @@ impl Printer {
 
     /// Prints a hint, unless the previous finding had the same hint.
     fn hint_once(&self, hint: Option<&str>) {
-        let mut last = self.last_hint.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last_hint.lock();
         if last.as_deref() != hint {
             self.hint(hint);
             *last = hint.map(str::to_owned);
@@ -234,7 +233,7 @@ impl Printer {
 
     /// Returns the failure of writing to stdout, once. A closed pipe is not a failure.
     pub fn write_failure(&self) -> Option<Failure> {
-        let error = self.broken.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let error = self.broken.lock().take()?;
         Some(Failure::environment("writing the output", error.to_string()))
     }
 
@@ -244,7 +243,7 @@ impl Printer {
             let end = if newline { "\n" } else { "" };
             if let Err(error) = write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
                 if error.kind() != io::ErrorKind::BrokenPipe {
-                    self.broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    self.broken.lock().get_or_insert(error);
                 }
             }
         });
@@ -259,7 +258,7 @@ impl Printer {
     }
 
     fn above_the_bar(&self, write: impl FnOnce()) {
-        let bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let bar = self.bar.lock().clone();
         match bar {
             Some(bar) => bar.suspend(write),
             None => write(),

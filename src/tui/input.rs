@@ -3,11 +3,12 @@
 use super::app::Event;
 use super::graphics::{self, stale_replies::StaleReplies};
 use super::waker::{has_waiting_bytes, Waker};
+use gristmill_core::Mutex;
 use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyEventKind, MouseEventKind};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::{Handle, Signals};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long to wait for bytes that are known to be available.
@@ -56,7 +57,7 @@ impl Reader {
 
     /// Stops reading until [`resume`](Self::resume); returns once no read is in progress.
     pub(super) fn pause(&self) {
-        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.shared.state.lock();
         state.pause = true;
         self.shared.waker.wake();
         while !state.paused && !state.stop {
@@ -71,14 +72,14 @@ impl Reader {
 
     /// Resumes reading.
     pub(super) fn resume(&self) {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).pause = false;
+        self.shared.state.lock().pause = false;
         self.shared.changed.notify_all();
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
+        self.shared.state.lock().stop = true;
         self.shared.changed.notify_all();
         self.shared.waker.wake();
     }
@@ -86,7 +87,7 @@ impl Drop for Reader {
 
 /// Waits while reading is paused. Returns whether to continue.
 fn pass(pause: &InputPause) -> bool {
-    let mut state = pause.state.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut state = pause.state.lock();
     while state.pause && !state.stop {
         state.paused = true;
         pause.changed.notify_all();

@@ -2,7 +2,7 @@
 
 use super::drafts;
 use gristmill_core::options::Answer;
-use gristmill_core::{DatasetFacts, Failure, Outcome, PreparePlan, RunOptions};
+use gristmill_core::{DatasetFacts, Failure, Mutex, Outcome, PreparePlan, RunOptions};
 use gristmill_ops::engine::plan::file as plan_file;
 use gristmill_ops::job;
 use gristmill_ops::job::metadataset::IndexAction;
@@ -18,7 +18,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 mod ended;
@@ -137,10 +137,6 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    fn lock(&self) -> MutexGuard<'_, Vec<JobEntry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts a prepare job, which continues a scan that is already running.
     pub fn start_prepare(&self, plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
@@ -180,7 +176,7 @@ impl Jobs {
     /// the job has not failed or been cancelled, or if its plan is unknown.
     pub fn restart(&self, id: JobId) -> Option<Outcome<JobId>> {
         let ((plan, options), draft) = {
-            let mut entries = self.lock();
+            let mut entries = self.entries.lock();
             let entry = entries.iter_mut().find(|entry| entry.id == id)?;
             if !can_resume_job(entry) {
                 return None;
@@ -201,7 +197,7 @@ impl Jobs {
 
     /// Whether [`restart`](Self::restart) would start the job.
     pub fn can_restart(&self, id: JobId) -> bool {
-        self.lock().iter_mut().any(|entry| entry.id == id && can_resume_job(entry))
+        self.entries.lock().iter_mut().any(|entry| entry.id == id && can_resume_job(entry))
     }
 
     /// Adds a running job to the list.
@@ -217,7 +213,7 @@ impl Jobs {
         order: Option<PlannedJob>,
         facts: Option<LiveFacts>,
     ) -> JobId {
-        let mut entries = self.lock();
+        let mut entries = self.entries.lock();
         let id = JobId(self.started_count.fetch_add(1, Ordering::AcqRel) + 1);
         entries.push(JobEntry {
             id,
@@ -236,30 +232,30 @@ impl Jobs {
 
     /// Deletes a draft as soon as the job has succeeded, whichever screen is on top then. The draft of a failed job stays.
     pub fn delete_draft_when_done(&self, id: JobId, draft: PathBuf) {
-        if let Some(entry) = self.lock().iter_mut().find(|entry| entry.id == id) {
+        if let Some(entry) = self.entries.lock().iter_mut().find(|entry| entry.id == id) {
             entry.draft = Some(draft);
         }
     }
 
     /// Returns every job with its current status, oldest first.
     pub fn views(&self) -> Vec<JobView> {
-        self.lock().iter_mut().map(view).collect()
+        self.entries.lock().iter_mut().map(view).collect()
     }
 
     /// Returns one job with its current status.
     pub fn view(&self, id: JobId) -> Option<JobView> {
-        self.lock().iter_mut().find(|e| e.id == id).map(view)
+        self.entries.lock().iter_mut().find(|e| e.id == id).map(view)
     }
 
     /// Returns the facts about a job's data set.
     pub fn facts(&self, id: JobId) -> Option<Arc<DatasetFacts>> {
-        let entries = self.lock();
+        let entries = self.entries.lock();
         entries.iter().find(|e| e.id == id)?.facts.as_ref().map(LiveFacts::read)
     }
 
     /// Returns the result of an ended job.
     pub fn result(&self, id: JobId) -> Option<JobResult> {
-        let mut entries = self.lock();
+        let mut entries = self.entries.lock();
         let entry = entries.iter_mut().find(|e| e.id == id)?;
         take_result(entry);
         entry.result.clone()
@@ -267,7 +263,7 @@ impl Jobs {
 
     /// Requests cancellation of a job. Returns whether it was running.
     pub fn cancel(&self, id: JobId) -> bool {
-        let entries = self.lock();
+        let entries = self.entries.lock();
         match entries.iter().find(|e| e.id == id).and_then(|e| e.running.as_ref()) {
             Some(job) if !job.is_finished() => {
                 job.cancel();
@@ -279,14 +275,14 @@ impl Jobs {
 
     /// Requests cancellation of all jobs.
     pub fn cancel_all(&self) {
-        for job in self.lock().iter().filter_map(|e| e.running.as_ref()) {
+        for job in self.entries.lock().iter().filter_map(|e| e.running.as_ref()) {
             job.cancel();
         }
     }
 
     /// Whether every running job can continue without the UI.
     pub fn can_leave_all(&self) -> bool {
-        let entries = self.lock();
+        let entries = self.entries.lock();
         let mut running = entries.iter().filter(|e| e.running.as_ref().is_some_and(|job| !job.is_finished()));
         running.all(|e| e.order.as_ref().is_some_and(|(plan, _)| plan.to_yaml().is_some()))
     }
@@ -295,7 +291,7 @@ impl Jobs {
     /// journals, and `gristmill jobs` lists them. Waits for the jobs to stop.
     pub fn leave_all(&self, state_dir: &Path) -> Outcome<()> {
         let orders: Vec<(PlannedJob, Option<PathBuf>)> = {
-            let entries = self.lock();
+            let entries = self.entries.lock();
             let running = entries.iter().filter(|e| e.running.as_ref().is_some_and(|job| !job.is_finished()));
             running.filter_map(|e| Some((e.order.clone()?, e.draft.clone()))).collect()
         };
@@ -304,7 +300,7 @@ impl Jobs {
             return Err(Failure::environment("leaving the jobs", "they did not stop in time").with_hint("try again"));
         }
         // An ended job releases its lock when its result is taken.
-        self.lock().iter_mut().for_each(take_result);
+        self.entries.lock().iter_mut().for_each(take_result);
         let folder = state_dir.join("left");
         super::recent::create_folders(&folder)?;
         for ((plan, options), draft) in &orders {
@@ -322,17 +318,17 @@ impl Jobs {
 
     /// Returns the number of running jobs.
     pub fn running(&self) -> usize {
-        self.lock().iter().filter_map(|e| e.running.as_ref()).filter(|job| !job.is_finished()).count()
+        self.entries.lock().iter().filter_map(|e| e.running.as_ref()).filter(|job| !job.is_finished()).count()
     }
 
     /// Whether a job of this process works on the data set at this path.
     pub fn is_running_on(&self, path: &Path) -> bool {
-        self.lock().iter().any(|e| e.path == path && e.running.as_ref().is_some_and(|job| !job.is_finished()))
+        self.entries.lock().iter().any(|e| e.path == path && e.running.as_ref().is_some_and(|job| !job.is_finished()))
     }
 
     /// Removes ended jobs from the list.
     pub fn clear_finished(&self) {
-        let mut entries = self.lock();
+        let mut entries = self.entries.lock();
         entries.iter_mut().for_each(take_result);
         entries.retain(|e| e.running.is_some());
     }

@@ -5,9 +5,10 @@
 
 use super::app::Event;
 use super::work::Wake;
+use gristmill_core::Mutex;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Number of bytes per write: at 1 KB/s, discarding the rest takes effect within half a second.
@@ -41,7 +42,7 @@ static CURRENT: Mutex<Option<Arc<SharedWriter>>> = Mutex::new(None);
 /// Discards the unsent output of the writer in use, and waits until no write is in progress. Returns whether output was cut off; the
 /// terminal then needs [`CUT`].
 pub(super) fn clear() -> bool {
-    let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let current = CURRENT.lock().clone();
     current.is_some_and(|shared| shared.clear())
 }
 
@@ -55,7 +56,7 @@ impl TerminalWriter {
     /// Starts the thread that writes to `out`, and wakes the frame whenever all output has been written.
     pub(super) fn start(out: impl Write + Send + 'static, wake: Wake) -> io::Result<Self> {
         let shared = Arc::new(SharedWriter::default());
-        *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&shared));
+        *CURRENT.lock() = Some(Arc::clone(&shared));
         let theirs = Arc::clone(&shared);
         std::thread::Builder::new().name("screen".into()).spawn(move || send(&theirs, out, &wake))?;
         Ok(Self { gathered: Vec::new(), shared })
@@ -73,7 +74,7 @@ pub(super) struct WriterStatus(Arc<SharedWriter>);
 impl WriterStatus {
     /// Whether all flushed bytes were written.
     pub(super) fn is_free(&self) -> bool {
-        let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.state.lock();
         state.waiting.is_empty() && !state.is_writing
     }
 }
@@ -82,7 +83,7 @@ impl SharedWriter {
     fn clear(&self) -> bool {
         self.is_discarding.store(true, Ordering::SeqCst);
         let end = Instant::now() + EXIT_TIMEOUT;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let had_some = !state.waiting.is_empty();
         state.waiting.clear();
         while state.is_writing {
@@ -105,7 +106,7 @@ impl Write for TerminalWriter {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.shared.state.lock();
         if let Some(error) = state.failure.take() {
             return Err(error);
         }
@@ -119,14 +120,14 @@ impl Write for TerminalWriter {
 
 impl Drop for TerminalWriter {
     fn drop(&mut self) {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
+        self.shared.state.lock().is_closed = true;
         self.shared.changed.notify_all();
     }
 }
 
 fn send(shared: &SharedWriter, mut out: impl Write, wake: &Wake) {
     loop {
-        let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = shared.state.lock();
         while state.waiting.is_empty() {
             if state.is_closed {
                 return;
@@ -137,7 +138,7 @@ fn send(shared: &SharedWriter, mut out: impl Write, wake: &Wake) {
         state.is_writing = true;
         drop(state);
         let (written, failure) = write_out(shared, &mut out, &bytes);
-        let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = shared.state.lock();
         state.is_writing = false;
         state.was_cut |= written < bytes.len();
         state.failure = failure.or(state.failure.take());

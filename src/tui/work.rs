@@ -1,10 +1,10 @@
 //! Workers for slow requests of screens: one thread per kind of request, and only the newest request is answered.
 
-use gristmill_core::Cancel;
+use gristmill_core::{Cancel, Mutex};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 
 /// Wakes the frame so that it calls `tick` on the screens. Does nothing outside a running UI (tests).
 #[derive(Clone, Default)]
@@ -15,7 +15,7 @@ pub struct Wake {
 impl Wake {
     /// Connects the waker to the running frame.
     pub(super) fn connect(&self, sender: Sender<super::app::Event>) {
-        *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        *self.sender.lock() = Some(sender);
     }
     /// Requests a `tick` soon.
     pub fn wake(&self) {
@@ -24,7 +24,7 @@ impl Wake {
 
     /// Sends an event to the frame.
     pub(super) fn send(&self, event: super::app::Event) {
-        if let Some(sender) = self.sender.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        if let Some(sender) = self.sender.lock().as_ref() {
             // Sending fails only when the UI has ended.
             let _ = sender.send(event);
         }
@@ -72,7 +72,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
                     wake.wake();
                     continue;
                 };
-                *worker.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, result));
+                *worker.answer.lock() = Some((number, result));
                 wake.wake();
             }
         });
@@ -85,14 +85,14 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
     /// Submits a request; a waiting one is discarded, and the answer in progress is dropped.
     pub fn submit(&mut self, question: Q) {
         self.number += 1;
-        let mut slot = self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.shared.slot.lock();
         slot.question = Some((self.number, question));
         self.shared.submitted.notify_one();
     }
 
     /// Returns the answer to the newest request, if it is ready. Never blocks.
     pub fn take(&mut self) -> Option<A> {
-        let mut answer = self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answer = self.shared.answer.lock();
         match answer.take() {
             Some((number, result)) if number == self.number => {
                 self.taken = number;
@@ -115,7 +115,7 @@ impl<Q: Send + 'static, A: Send + 'static> LatestWorker<Q, A> {
     /// Discards the newest request and its answer. Returns whether the request was open.
     pub fn discard_newest(&mut self) -> bool {
         let was_open = self.is_waiting();
-        self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).question = None;
+        self.shared.slot.lock().question = None;
         self.number += 1;
         self.taken = self.number;
         was_open
@@ -149,7 +149,7 @@ fn panic_in_test() {
 fn panic_in_test() {}
 
 fn next_question<Q, A>(shared: &LatestState<Q, A>) -> Option<(u64, Q)> {
-    let mut slot = shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut slot = shared.slot.lock();
     loop {
         if slot.closed {
             return None;
@@ -163,7 +163,7 @@ fn next_question<Q, A>(shared: &LatestState<Q, A>) -> Option<(u64, Q)> {
 
 impl<Q, A> Drop for LatestWorker<Q, A> {
     fn drop(&mut self) {
-        self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.shared.slot.lock().closed = true;
         self.shared.submitted.notify_one();
     }
 }
@@ -250,7 +250,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
         let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             while let Some(question) = next_stream_question(&worker) {
                 let Some(result) = guarded(|| answer(question)) else { continue };
-                worker.done.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+                worker.done.lock().push(result);
                 wake.wake();
             }
         });
@@ -262,19 +262,19 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
 
     /// Sets the list of requests, most urgent first.
     pub fn set_questions(&mut self, questions: impl IntoIterator<Item = Q>) {
-        let mut wanted = self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wanted = self.shared.wanted.lock();
         wanted.questions = questions.into_iter().collect();
         self.shared.submitted.notify_one();
     }
 
     /// Removes and returns the answers that arrived since the last call.
     pub fn take(&mut self) -> Vec<A> {
-        std::mem::take(&mut *self.shared.done.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.shared.done.lock())
     }
 }
 
 fn next_stream_question<Q, A>(shared: &StreamState<Q, A>) -> Option<Q> {
-    let mut wanted = shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut wanted = shared.wanted.lock();
     loop {
         if wanted.closed {
             return None;
@@ -288,7 +288,7 @@ fn next_stream_question<Q, A>(shared: &StreamState<Q, A>) -> Option<Q> {
 
 impl<Q, A> Drop for Stream<Q, A> {
     fn drop(&mut self) {
-        self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.shared.wanted.lock().closed = true;
         self.shared.submitted.notify_one();
     }
 }

@@ -3,12 +3,13 @@
 
 use super::failure::{Failure, Outcome};
 use super::problem::{Problem, ProblemKind, Severity, Subject};
+use super::sync::Mutex;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Finished and total work, in items and bytes. Workers add, front ends sample. A total of 0 means that it is unknown.
 #[derive(Debug, Default)]
@@ -207,28 +208,24 @@ impl std::fmt::Debug for UnlistedProblems {
 }
 
 impl UnlistedProblems {
-    fn inner(&self) -> std::sync::MutexGuard<'_, UnlistedInner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the problems collected so far, one JSON object per line.
     pub fn lines(&self) -> Arc<Vec<u8>> {
-        Arc::clone(&self.inner().lines)
+        Arc::clone(&self.0.lock().lines)
     }
 
     /// Returns the number of problems of a kind.
     pub fn count(&self, kind: ProblemKind) -> u64 {
-        self.inner().counts.get(&kind).copied().unwrap_or(0)
+        self.0.lock().counts.get(&kind).copied().unwrap_or(0)
     }
 
     /// Sets the memory limit, in bytes.
     pub fn set_limit(&self, max_bytes: usize) {
-        self.inner().max_bytes = max_bytes;
+        self.0.lock().max_bytes = max_bytes;
     }
 
     /// Adds a problem if it fits into the memory limit.
     pub fn add(&self, problem: &Problem) {
-        let mut inner = self.inner();
+        let mut inner = self.0.lock();
         let max_bytes = inner.max_bytes;
         let lines = Arc::make_mut(&mut inner.lines);
         let start = lines.len();
@@ -269,20 +266,17 @@ impl ProblemLog {
     pub fn new(strict: bool) -> Self {
         Self { strict, ..Self::default() }
     }
-    fn inner(&self) -> std::sync::MutexGuard<'_, LogInner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
     /// Replaces the path of `folder` by `name` in all later problems.
     pub fn rename_folder(&self, folder: impl Into<String>, name: impl Into<String>) {
-        self.inner().renamed.push((folder.into(), name.into()));
+        self.inner.lock().renamed.push((folder.into(), name.into()));
     }
     /// Applies [`rename_folder`](Self::rename_folder) to a subject.
     pub fn rename(&self, subject: &mut Subject) {
-        self.inner().renamed.iter().for_each(|(folder, name)| subject.rename_folder(folder, name));
+        self.inner.lock().renamed.iter().for_each(|(folder, name)| subject.rename_folder(folder, name));
     }
     /// Returns the listed problems, in order of arrival.
     pub fn to_vec(&self) -> Vec<Problem> {
-        self.inner().kept.clone()
+        self.inner.lock().kept.clone()
     }
     /// Returns the problems that are not listed.
     pub fn unlisted(&self) -> UnlistedProblems {
@@ -290,18 +284,18 @@ impl ProblemLog {
     }
     /// Returns the number of problems of each kind, including those not listed.
     pub fn counts(&self) -> Vec<(Severity, ProblemKind, u64)> {
-        self.inner().counts.iter().map(|(&(s, k), &n)| (s, k, n)).collect()
+        self.inner.lock().counts.iter().map(|(&(s, k), &n)| (s, k, n)).collect()
     }
     /// Returns the number of problems that are at least as severe as `severity`.
     pub fn count_from(&self, severity: Severity) -> u64 {
-        self.inner().counts.iter().filter(|((s, _), _)| *s >= severity).map(|(_, n)| n).sum()
+        self.inner.lock().counts.iter().filter(|((s, _), _)| *s >= severity).map(|(_, n)| n).sum()
     }
 }
 
 impl ProblemSink for ProblemLog {
     fn report(&self, mut problem: Problem) -> Outcome<()> {
         self.rename(&mut problem.subject);
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         *inner.counts.entry((problem.severity, problem.kind)).or_default() += 1;
         let same = inner.kept.iter().filter(|p| p.severity == problem.severity).count();
         let stop = self.strict && problem.severity >= Severity::Problem;
@@ -319,7 +313,7 @@ impl ProblemSink for ProblemLog {
 
     fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
         if number > 0 {
-            *self.inner().counts.entry((severity, kind)).or_default() += number;
+            *self.inner.lock().counts.entry((severity, kind)).or_default() += number;
         }
     }
 }
@@ -383,23 +377,19 @@ impl<'a> RecordingSink<'a> {
 
     /// Returns the recorded problems.
     pub fn into_recorded(self) -> RecordedProblems {
-        self.recorded.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn recorded(&self) -> std::sync::MutexGuard<'_, RecordedProblems> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recorded.into_inner()
     }
 }
 
 impl ProblemSink for RecordingSink<'_> {
     fn report(&self, problem: Problem) -> Outcome<()> {
-        self.recorded().add(problem.clone(), Self::MAX_KEPT);
+        self.recorded.lock().add(problem.clone(), Self::MAX_KEPT);
         self.sink.report(problem)
     }
 
     fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
         if number > 0 {
-            self.recorded().count_more(severity, kind, number);
+            self.recorded.lock().count_more(severity, kind, number);
         }
         self.sink.count_more(severity, kind, number);
     }

@@ -1,8 +1,9 @@
 //! Threads for reads that may wait for a store, so that the other threads can answer requests for names and attributes.
 
 use super::requests::TakenRequest;
+use gristmill_core::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 /// Answers a request.
@@ -44,7 +45,7 @@ impl Readers {
 
     /// Queues a read, which the next free thread answers.
     pub(crate) fn answer(self: &Arc<Self>, request: TakenRequest, answer: Answer) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.queue.push_back(QueuedRead { request, answer });
         if state.queue.len() > state.idle && state.threads.len() < self.max {
             let readers = Arc::clone(self);
@@ -65,7 +66,7 @@ impl Readers {
 
     /// Answers the reads that were cancelled while they were queued.
     pub(crate) fn answer_cancelled(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let (cancelled, queue) =
             std::mem::take(&mut state.queue).into_iter().partition(|read| read.request.is_cancelled());
         state.queue = queue;
@@ -76,7 +77,7 @@ impl Readers {
 
     /// Waits until all reads are answered. No reads may be added afterwards.
     pub(crate) fn end(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_ended = true;
         let threads = std::mem::take(&mut state.threads);
         drop(state);
@@ -94,7 +95,7 @@ impl Readers {
     }
 
     fn next(&self) -> Option<QueuedRead> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(read) = state.queue.pop_front() {
                 return Some(read);
@@ -106,10 +107,6 @@ impl Readers {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -129,7 +126,7 @@ mod tests {
             let (answered, wait) = (answered.clone(), Arc::clone(&wait));
             let answer = move |request: &TakenRequest| {
                 if !request.is_cancelled() {
-                    wait.lock().unwrap().recv().unwrap();
+                    wait.lock().recv().unwrap();
                 }
                 answered.send(number).unwrap();
             };
@@ -149,6 +146,6 @@ mod tests {
         let mut rest: Vec<u32> = answers.iter().collect();
         rest.sort_unstable();
         assert_eq!(rest, [1, 2, 3, 5]);
-        assert!(readers.lock().queue.is_empty());
+        assert!(readers.state.lock().queue.is_empty());
     }
 }

@@ -4,12 +4,12 @@
 //! request that reports this (FUSE_INTERRUPT). So a thread checks whether the processes of slow requests were killed, and cancels the waits
 //! for stores of these requests.
 
-use gristmill_core::{Cancel, WaitScope};
+use gristmill_core::{Cancel, Mutex, WaitScope};
 use rustix::io::Errno;
 use rustix::process::{test_kill_process, Pid};
 use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Interval between checks; a request that ends before the second check is not examined.
@@ -74,13 +74,13 @@ impl TakenRequest {
 
     /// Whether its wait was cancelled because its process was killed.
     pub(crate) fn was_killed(&self) -> bool {
-        self.requests.lock().active.get(&self.number).is_some_and(|request| request.was_killed)
+        self.requests.state.lock().active.get(&self.number).is_some_and(|request| request.was_killed)
     }
 }
 
 impl Drop for TakenRequest {
     fn drop(&mut self) {
-        self.requests.lock().active.remove(&self.number);
+        self.requests.state.lock().active.remove(&self.number);
     }
 }
 
@@ -88,7 +88,7 @@ impl Requests {
     /// Adds a request of a process.
     pub(crate) fn begin(self: &Arc<Self>, process: u32) -> TakenRequest {
         let cancel = Cancel::default();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.count += 1;
         let number = state.count;
         let active = ActiveRequest { process, cancel: cancel.clone(), is_long: false, was_killed: false };
@@ -103,14 +103,14 @@ impl Requests {
     /// Cancels the waits for stores of all requests in progress, and of slow requests that follow immediately. Later requests come from
     /// programs that still use the mount.
     pub(crate) fn end_waits(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.ending_until = Some(Instant::now() + ENDING_TIME);
         state.active.values().for_each(|request| request.cancel.cancel());
     }
 
     /// Stops [`end_abandoned_waits`](Self::end_abandoned_waits).
     pub(crate) fn end(&self) {
-        self.lock().is_ended = true;
+        self.state.lock().is_ended = true;
         self.changed.notify_all();
     }
 
@@ -126,7 +126,7 @@ impl Requests {
             let (long, is_ending) = self.long();
             for request in long {
                 if was_killed(request.process) {
-                    if let Some(active) = self.lock().active.get_mut(&request.number) {
+                    if let Some(active) = self.state.lock().active.get_mut(&request.number) {
                         active.was_killed = true;
                     }
                 } else if !is_ending && !is_disconnected() {
@@ -140,7 +140,7 @@ impl Requests {
 
     /// Waits until the next check is due; returns `false` at the end.
     fn wait(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.active.is_empty() && !state.is_ended {
             state.is_idle = true;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -153,7 +153,7 @@ impl Requests {
 
     /// Returns the requests that were already in progress at the last check, and whether all of them are cancelled; marks the current ones.
     fn long(&self) -> (Vec<LongRequest>, bool) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let is_ending = state.ending_until.is_some_and(|until| Instant::now() < until);
         let requests = state.active.iter_mut();
         let long = requests.filter_map(|(&number, request)| {
@@ -162,10 +162,6 @@ impl Requests {
             (was_there && !cancel.is_cancelled()).then_some(LongRequest { number, process, cancel })
         });
         (long.collect(), is_ending)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -236,7 +232,7 @@ mod tests {
             requests.end();
         });
         drop((waits, other));
-        assert!(requests.lock().active.is_empty());
+        assert!(requests.state.lock().active.is_empty());
         assert!(!Cancel::of_thread().is_cancelled());
     }
 

@@ -8,14 +8,14 @@ use crate::place::{io_failure, ChunkLocation, DAMAGE_HINT, READING};
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::problem::Subject;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, Mutex, Outcome};
 use gristmill_storage::read::ReadFile;
 use parquet::basic::{CompressionCodec, Type};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// Maximum size of the metadata in bytes.
 const MAX_METADATA_BYTES: u64 = 64 << 20;
@@ -119,7 +119,7 @@ impl ParquetFile {
         read: impl FnOnce() -> Outcome<Dictionary>,
     ) -> Outcome<Arc<Dictionary>> {
         // The lock is held while the dictionary is read, because most waiting threads need the same one.
-        let mut kept = self.0.dictionaries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.dictionaries.lock();
         if let Some((_, dictionary)) = kept.iter().find(|(known, _)| *known == at) {
             return Ok(Arc::clone(dictionary));
         }

@@ -5,10 +5,10 @@ use super::location::{is_remote, RemoteUrl};
 use super::read::open_any;
 use super::store::store_of;
 use super::waiting::for_each_at_once;
-use gristmill_core::Cancel;
+use gristmill_core::{Cancel, Mutex};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{mpsc, Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{mpsc, Arc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -64,14 +64,14 @@ impl UploadsAhead {
         if !is_remote(&target) {
             return;
         }
-        let mut files = lock(&self.files);
+        let mut files = self.files.lock();
         // A restarted run adds its files again.
         if files.iter().any(|file| file.target == target) {
             return;
         }
         files.push(GrowingFile { path, target, bytes: 0, idle: 0, is_followed: true, is_sent: false });
         drop(files);
-        let mut worker = lock(&self.worker);
+        let mut worker = self.worker.lock();
         if worker.is_none() {
             // If the thread cannot start, each file is uploaded when it is put.
             *worker = Worker::start(Arc::clone(&self.files));
@@ -80,7 +80,7 @@ impl UploadsAhead {
 
     /// Starts to upload the rest of the files, which are complete, and does not wait for it.
     pub fn send_rest(&self) {
-        if let Some(worker) = &*lock(&self.worker) {
+        if let Some(worker) = &*self.worker.lock() {
             // A worker that has ended uploads nothing more.
             let _ = worker.state.send(Complete);
         }
@@ -88,18 +88,18 @@ impl UploadsAhead {
 
     /// Stops the uploads, before the files are put. Parts in transfer are awaited when their file is put.
     pub fn stop(&self) {
-        if let Some(worker) = lock(&self.worker).take() {
+        if let Some(worker) = self.worker.lock().take() {
             worker.stop();
         }
     }
 
     /// Cancels the uploads, and removes the uploaded parts of files that were not put.
     pub fn discard(&self) {
-        if let Some(worker) = lock(&self.worker).take() {
+        if let Some(worker) = self.worker.lock().take() {
             worker.end.cancel();
             worker.stop();
         }
-        let files = std::mem::take(&mut *lock(&self.files));
+        let files = std::mem::take(&mut *self.files.lock());
         // Parts in transfer are not awaited.
         let cancel = Cancel::default();
         cancel.cancel();
@@ -174,10 +174,6 @@ impl GrowingFile {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn discard(target: &Path) {
     if let Some((url, store)) = RemoteUrl::parse(target).and_then(|url| Some((url, store_of(&url).ok()?))) {
         store.discard_ahead(&url);
@@ -192,14 +188,14 @@ fn upload_grown_files(files: &Mutex<Vec<GrowingFile>>, is_complete: bool, goes_o
             return false;
         }
         // Files are only added at the end.
-        let next = match lock(files).get_mut(at) {
+        let next = match files.lock().get_mut(at) {
             None => return has_sent,
             Some(file) => file.next_upload(is_complete),
         };
         let Some((path, target, bytes)) = next else { continue };
         let uploaded = upload(&path, &target, (bytes, is_complete));
         has_sent = true;
-        let mut files = lock(files);
+        let mut files = files.lock();
         match (uploaded, files.get_mut(at)) {
             (Some(uploaded), Some(file)) => {
                 file.bytes = uploaded;

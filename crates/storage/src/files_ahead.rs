@@ -8,13 +8,13 @@ use super::kept::{open_once, OpenObject, OpenedObject};
 use super::memory::run_memory;
 use super::range_read::{read_each, RangeRead};
 use super::waiting::WAITING_THREADS;
-use gristmill_core::{Cancel, Failure, FileStamp};
+use gristmill_core::{Cancel, Failure, FileStamp, Mutex};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -31,10 +31,6 @@ static FILES: Mutex<FetchedFiles> = Mutex::new(FetchedFiles::new());
 /// Notified when a file has arrived or memory is free.
 static ARRIVED: Condvar = Condvar::new();
 static HAS_ROOM: Condvar = Condvar::new();
-
-fn lock() -> MutexGuard<'static, FetchedFiles> {
-    FILES.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn wait(files: MutexGuard<'static, FetchedFiles>, until: &Condvar) -> MutexGuard<'static, FetchedFiles> {
     until.wait_timeout(files, WAIT_INTERVAL).unwrap_or_else(PoisonError::into_inner).0
@@ -184,7 +180,7 @@ impl FilesAhead {
     /// Keeps the bytes fetched by other values of this type until it is dropped, for later reads of the same files.
     #[must_use]
     pub fn keep() -> Self {
-        lock().owners += 1;
+        FILES.lock().owners += 1;
         Self { end: Cancel::default(), threads: Vec::new() }
     }
 
@@ -192,7 +188,7 @@ impl FilesAhead {
     pub(super) fn begin(list: Vec<(PathBuf, FirstBytes)>) -> Self {
         let mut ahead = Self::keep();
         if list.len() > 1 {
-            let mut kept = lock();
+            let mut kept = FILES.lock();
             list.iter().for_each(|(path, first)| kept.request(path, *first));
             drop(kept);
             ahead.start(list);
@@ -201,7 +197,7 @@ impl FilesAhead {
     }
 
     fn start(&mut self, list: Vec<(PathBuf, FirstBytes)>) {
-        let mut kept = lock();
+        let mut kept = FILES.lock();
         let count = WAITING_THREADS.saturating_sub(kept.threads).max(MIN_THREADS).min(list.len());
         let shared = Arc::new((list, AtomicUsize::new(0)));
         for _ in 0..count {
@@ -229,7 +225,7 @@ impl Drop for FilesAhead {
             // A thread that ended early has fetched less.
             let _ = thread.join();
         }
-        let mut kept = lock();
+        let mut kept = FILES.lock();
         kept.owners -= 1;
         kept.threads -= threads;
         if kept.owners == 0 {
@@ -248,20 +244,16 @@ pub struct NamesAhead {
 /// The files of all values of [`NamesAhead`].
 static NAMES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn lock_names() -> MutexGuard<'static, Vec<PathBuf>> {
-    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl NamesAhead {
     pub(super) fn new(paths: Vec<PathBuf>, files: FilesAhead) -> Self {
-        lock_names().extend_from_slice(&paths);
+        NAMES.lock().extend_from_slice(&paths);
         Self { paths, _files: files }
     }
 }
 
 impl Drop for NamesAhead {
     fn drop(&mut self) {
-        let mut names = lock_names();
+        let mut names = NAMES.lock();
         for path in &self.paths {
             let at = names.iter().position(|name| name == path);
             at.map(|at| names.swap_remove(at));
@@ -275,12 +267,12 @@ impl Drop for NamesAhead {
 
 /// Drops the files of all values of [`NamesAhead`], as another process may have written them.
 pub(super) fn forget_names() {
-    lock_names().iter().for_each(|path| forget(path));
+    NAMES.lock().iter().for_each(|path| forget(path));
 }
 
 /// Claims the next object of a list, once there is room for it; `None` after the last one.
 fn next<'a>(list: &'a [(PathBuf, FirstBytes)], at: &AtomicUsize, end: &Cancel) -> Option<(&'a Path, FirstBytes)> {
-    let mut kept = lock();
+    let mut kept = FILES.lock();
     while !end.is_cancelled() {
         // Only the holder of the lock changes the position.
         let (path, first) = list.get(at.load(Ordering::Relaxed))?;
@@ -305,13 +297,13 @@ fn fetch(path: &Path, first: FirstBytes) {
     let fetched = (first.fetch)(path, first).transpose();
     // The end of this list must not end the fetches of another one.
     let fetched = fetched.filter(|fetched| fetched.is_ok() || !Cancel::of_thread().is_cancelled());
-    lock().finish(path, first, fetched);
+    FILES.lock().finish(path, first, fetched);
     ARRIVED.notify_all();
 }
 
 /// Opens an object with its fetched or requested bytes, or else in its store.
 pub(super) fn open(path: &Path, open: OpenObject) -> io::Result<OpenedObject> {
-    let mut kept = lock();
+    let mut kept = FILES.lock();
     while let Some(file) = kept.files.get(path) {
         let first = file.first;
         match &file.content {
@@ -330,7 +322,7 @@ pub(super) fn open(path: &Path, open: OpenObject) -> io::Result<OpenedObject> {
                 if kept.begin(path, first.bytes) {
                     drop(kept);
                     fetch(path, first);
-                    kept = lock();
+                    kept = FILES.lock();
                 } else {
                     kept.remove(path);
                 }
@@ -348,7 +340,7 @@ pub(super) fn open(path: &Path, open: OpenObject) -> io::Result<OpenedObject> {
 
 /// Removes the bytes of an object that is overwritten, or not read again.
 pub(super) fn forget(path: &Path) {
-    lock().remove(path);
+    FILES.lock().remove(path);
 }
 
 /// An object whose first bytes are in memory. The rest is read from its store.

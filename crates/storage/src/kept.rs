@@ -2,7 +2,7 @@
 
 use super::file_info::FileInfo;
 use super::range_read::{buffer_for, RangeRead};
-use gristmill_core::{Failure, FileStamp, Outcome, Subject};
+use gristmill_core::{Failure, FileStamp, Mutex, Outcome, Subject};
 use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// Permission bits of the file.
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
@@ -52,7 +52,7 @@ struct SpareReader(Mutex<Option<Box<dyn RangeRead>>>);
 
 impl SpareReader {
     fn swap_reader(&self, reader: Option<Box<dyn RangeRead>>) -> Option<Box<dyn RangeRead>> {
-        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), reader)
+        std::mem::replace(&mut *self.0.lock(), reader)
     }
 }
 
@@ -75,7 +75,7 @@ impl ReadCache {
         }
         let file = Arc::new(create(folder)?);
         let (mut kept, mut base) = (Vec::new(), 0_u64);
-        let mut all = CACHED_OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = CACHED_OBJECTS.lock();
         for (path, bytes) in files {
             if base.saturating_add(bytes) > limit || all.contains_key(path) {
                 continue;
@@ -108,7 +108,7 @@ impl ReadCache {
 
 impl Drop for ReadCache {
     fn drop(&mut self) {
-        let mut all = CACHED_OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = CACHED_OBJECTS.lock();
         self.0.iter().for_each(|(path, _)| _ = all.remove(path));
     }
 }
@@ -134,7 +134,7 @@ pub(super) fn open_with_read_cache(
     part: Option<Range<u64>>,
     open: OpenObject,
 ) -> io::Result<OpenedObject> {
-    let object = CACHED_OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).get(path).map(Arc::clone);
+    let object = CACHED_OBJECTS.lock().get(path).map(Arc::clone);
     let Some(object) = object else { return open() };
     let path = path.to_owned();
     let spare = if part.is_none() { object.spare.swap_reader(None) } else { None };
@@ -166,7 +166,7 @@ pub(super) fn open_with_read_cache(
 
 impl CachedObjectFile {
     fn has(&self, range: &Range<u64>) -> bool {
-        let ranges = self.ranges.lock().unwrap_or_else(PoisonError::into_inner);
+        let ranges = self.ranges.lock();
         let before = ranges.range(..=range.start).next_back();
         range.is_empty() || before.is_some_and(|(_, end)| *end >= range.end)
     }
@@ -177,7 +177,7 @@ impl CachedObjectFile {
             return;
         }
         let (mut start, mut end) = (offset, offset + bytes.len() as u64);
-        let mut ranges = self.ranges.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = self.ranges.lock();
         while let Some((&from, &to)) = ranges.range(..=end).next_back().filter(|(_, to)| **to >= start) {
             ranges.remove(&from);
             (start, end) = (start.min(from), end.max(to));
@@ -334,11 +334,11 @@ mod tests {
         let file = open_part(path, 1_000..3_000).unwrap();
         // A gap that is not worth a jump is fetched and cached, too.
         assert!(read(&file, 1_000..2_000).unwrap() && read(&file, 2_500..4_000).unwrap());
-        assert_eq!(kept.0[0].1.ranges.lock().unwrap().iter().collect::<Vec<_>>(), [(&1_000, &4_000)]);
+        assert_eq!(kept.0[0].1.ranges.lock().iter().collect::<Vec<_>>(), [(&1_000, &4_000)]);
         kept.close();
         assert_eq!((kept.bytes(), open_read(path).unwrap().len()), (10_000, 10_000));
         assert!(read(&file, 0..10).unwrap());
-        assert_eq!(kept.0[0].1.ranges.lock().unwrap().len(), 1, "what is read later is not kept");
+        assert_eq!(kept.0[0].1.ranges.lock().len(), 1, "what is read later is not kept");
         // The store has another version, but these bytes are not fetched from it.
         put(path, b"replaced");
         let again = open_part(path, 1_500..4_000).unwrap();

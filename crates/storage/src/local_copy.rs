@@ -8,10 +8,9 @@ use super::publish;
 use super::read::open_read;
 use super::scratch::Scratch;
 use super::space::{free_bytes, may_write};
-use gristmill_core::{text, Failure, FileStamp, Outcome, Subject};
+use gristmill_core::{text, Failure, FileStamp, Mutex, Outcome, Subject};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// Number of bytes copied at a time.
@@ -65,7 +64,7 @@ fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
     let copy = folder.join(name_of(path, stamp));
     // One thread copies; the others use its copy.
     static COPY_LOCK: Mutex<()> = Mutex::new(());
-    let _copying = COPY_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let _copying = COPY_LOCK.lock();
     if is_whole(&copy, stamp) {
         return Ok(copy);
     }
@@ -119,7 +118,7 @@ fn begin_in(folder: &Path, bytes: u64) -> Outcome<()> {
 static TEMPORARY_FOLDER: Mutex<Option<Scratch>> = Mutex::new(None);
 
 fn temporary_folder() -> Option<PathBuf> {
-    let mut folder = TEMPORARY_FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut folder = TEMPORARY_FOLDER.lock();
     if folder.is_none() {
         *folder = Scratch::create(None).ok();
     }
@@ -128,7 +127,7 @@ fn temporary_folder() -> Option<PathBuf> {
 
 /// Removes the copies of this process that are not in the cache folder.
 pub fn remove_temporary_copies() {
-    drop(TEMPORARY_FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take());
+    drop(TEMPORARY_FOLDER.lock().take());
 }
 
 #[cfg(test)]

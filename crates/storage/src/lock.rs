@@ -12,14 +12,14 @@ use super::store::{store_of, Condition, Content};
 use super::waiting::{do_during, for_each_at_once};
 use gristmill_core::problem::Subject;
 use gristmill_core::text::duration;
-use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Problem, ProblemKind};
+use gristmill_core::{Cancel, Failure, FileStamp, Mutex, Outcome, Problem, ProblemKind};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -237,7 +237,7 @@ impl DatasetLock {
     pub fn release(locks: impl IntoIterator<Item = Self>) {
         let locks: Vec<Mutex<Option<Self>>> = locks.into_iter().map(|lock| Mutex::new(Some(lock))).collect();
         let release = |lock: &Mutex<Option<Self>>| {
-            drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+            drop(lock.lock().take());
             Ok(())
         };
         // Releasing has no result.
@@ -432,14 +432,14 @@ pub(super) fn check_before_release(own: &RunFolder) {
     let Some(path) = RemoteUrl::parse(&own.shown().join(OBJECT)).map(RemoteUrl::to_path) else { return };
     let at = Instant::now();
     let found = read_object(&path).ok().flatten();
-    let mut locks = READ_LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut locks = READ_LOCKS.lock();
     locks.retain(|seen| seen.path != path && seen.at.elapsed() < READ_LOCK_LIFETIME);
     locks.extend(found.map(|found| ReadLock { path, found, at }));
 }
 
 /// Returns a lock if it was read a moment ago.
 fn take_read_lock(path: &Path) -> Option<FoundObject> {
-    let mut locks = READ_LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut locks = READ_LOCKS.lock();
     let at = locks.iter().position(|seen| seen.path == path)?;
     let seen = locks.swap_remove(at);
     drop::<MutexGuard<'_, Vec<ReadLock>>>(locks);

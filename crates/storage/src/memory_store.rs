@@ -5,12 +5,12 @@ use super::location::{check_object_address, RemoteUrl};
 use super::store::{
     Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, TakeEntry, UnfinishedUpload,
 };
-use gristmill_core::{Failure, FileStamp, ProblemKind, Subject};
+use gristmill_core::{Failure, FileStamp, Mutex, ProblemKind, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Row of the store in [`SCHEMES`](super::store::SCHEMES).
@@ -22,7 +22,7 @@ pub(super) const SCHEME: Scheme = Scheme {
     check_address: check_object_address,
     title: "memory",
     buckets: Some(|| {
-        let objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let objects = OBJECTS.lock();
         let names: BTreeSet<String> = objects.keys().map(|(bucket, _)| bucket.clone()).collect();
         Ok(names.into_iter().collect())
     }),
@@ -66,10 +66,6 @@ struct MemoryUpload {
     is_finished: bool,
 }
 
-fn uploads() -> MutexGuard<'static, BTreeMap<(String, String, String), Vec<u8>>> {
-    UPLOADS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl ObjectUpload for MemoryUpload {
     fn id(&self) -> &str {
         &self.name.2
@@ -77,7 +73,11 @@ impl ObjectUpload for MemoryUpload {
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.bytes += bytes.len() as u64;
-        uploads().get_mut(&self.name).map(|sent| sent.extend_from_slice(bytes)).ok_or(io::ErrorKind::NotFound.into())
+        UPLOADS
+            .lock()
+            .get_mut(&self.name)
+            .map(|sent| sent.extend_from_slice(bytes))
+            .ok_or(io::ErrorKind::NotFound.into())
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<StagedObject> {
@@ -95,7 +95,7 @@ impl ObjectUpload for MemoryUpload {
 impl Drop for MemoryUpload {
     fn drop(&mut self) {
         if !self.is_finished {
-            uploads().remove(&self.name);
+            UPLOADS.lock().remove(&self.name);
         }
     }
 }
@@ -120,19 +120,19 @@ pub fn put(path: &Path, bytes: &[u8]) {
 pub fn remove(path: &Path) {
     if let Some(url) = RemoteUrl::parse(path) {
         let name = (url.bucket.to_owned(), url.key.to_owned());
-        OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+        OBJECTS.lock().remove(&name);
     }
 }
 
 /// Returns how often objects below an address were opened.
 pub fn opens_below(path: &Path) -> u64 {
-    let opens = OPENS.lock().unwrap_or_else(PoisonError::into_inner);
+    let opens = OPENS.lock();
     opens.iter().filter(|(object, _)| object.starts_with(path)).map(|(_, count)| count).sum()
 }
 
 /// Makes a bucket ignore conditions: the next object put there under a condition is immediately replaced by this content.
 pub fn ignore_conditions(bucket: &str, replacement: &[u8]) {
-    let mut buckets = UNCONDITIONAL.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut buckets = UNCONDITIONAL.lock();
     buckets.insert(bucket.to_owned(), replacement.into());
 }
 
@@ -141,7 +141,7 @@ fn insert(name: (String, String), bytes: &[u8], condition: Condition) -> bool {
     static VERSION: AtomicI64 = AtomicI64::new(1);
     let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |at| i64::try_from(at.as_nanos()).unwrap_or(0));
     let object = Object { bytes: bytes.into(), version: VERSION.fetch_add(1, Ordering::Relaxed), at };
-    let mut objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut objects = OBJECTS.lock();
     let holds = match condition {
         Condition::Always => true,
         Condition::IfAbsent => !objects.contains_key(&name),
@@ -155,7 +155,7 @@ fn insert(name: (String, String), bytes: &[u8], condition: Condition) -> bool {
 
 impl MemoryStore {
     fn get(&self, key: &str) -> Option<Object> {
-        let objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let objects = OBJECTS.lock();
         objects.get(&(self.bucket.clone(), key.to_owned())).cloned()
     }
 
@@ -164,7 +164,7 @@ impl MemoryStore {
     }
 
     fn below(&self, prefix: &str) -> Vec<(String, Object)> {
-        let objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let objects = OBJECTS.lock();
         let from = (self.bucket.clone(), prefix.to_owned());
         let all = objects.range(from..).take_while(|((bucket, _), _)| *bucket == self.bucket);
         all.take_while(|((_, key), _)| key.starts_with(prefix))
@@ -205,13 +205,13 @@ impl Store for MemoryStore {
 
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
         let object = self.get(url.key).ok_or(io::ErrorKind::NotFound)?;
-        *OPENS.lock().unwrap_or_else(PoisonError::into_inner).entry(url.to_path()).or_default() += 1;
+        *OPENS.lock().entry(url.to_path()).or_default() += 1;
         Ok((object.info(), Box::new(OpenObject { bytes: object.bytes })))
     }
 
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
         let name = (self.bucket.clone(), url.key.to_owned());
-        let replacement = UNCONDITIONAL.lock().unwrap_or_else(PoisonError::into_inner).get(&self.bucket).cloned();
+        let replacement = UNCONDITIONAL.lock().get(&self.bucket).cloned();
         if let Some(replacement) = replacement.filter(|_| condition != Condition::Always) {
             return Ok(insert(name, &replacement, Condition::Always));
         }
@@ -226,7 +226,7 @@ impl Store for MemoryStore {
     }
 
     fn supports_condition(&self, _: &RemoteUrl<'_>, _: &[u8], _: Condition) -> io::Result<bool> {
-        Ok(!UNCONDITIONAL.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&self.bucket))
+        Ok(!UNCONDITIONAL.lock().contains_key(&self.bucket))
     }
 
     fn can_stage(&self, _: &RemoteUrl<'_>, _: u64, _: u64) -> bool {
@@ -235,18 +235,18 @@ impl Store for MemoryStore {
 
     fn begin_staged(&self, url: &RemoteUrl<'_>, _: u64, _: u64) -> io::Result<Box<dyn ObjectUpload>> {
         let name = self.upload(url.key, &uuid::Uuid::new_v4().simple().to_string());
-        let mut uploads = uploads();
+        let mut uploads = UPLOADS.lock();
         uploads.retain(|(bucket, key, _), _| (bucket, key) != (&name.0, &name.1));
         uploads.insert(name.clone(), Vec::new());
         Ok(Box::new(MemoryUpload { name, bytes: 0, is_finished: false }))
     }
 
     fn has_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
-        Ok(uploads().contains_key(&self.upload(url.key, &object.upload)))
+        Ok(UPLOADS.lock().contains_key(&self.upload(url.key, &object.upload)))
     }
 
     fn complete_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
-        let sent = uploads().remove(&self.upload(url.key, &object.upload));
+        let sent = UPLOADS.lock().remove(&self.upload(url.key, &object.upload));
         let there = || self.get(url.key).is_some_and(|there| there.bytes.len() as u64 == object.bytes);
         Ok(match sent {
             Some(bytes) => insert((self.bucket.clone(), url.key.to_owned()), &bytes, Condition::Always),
@@ -255,7 +255,7 @@ impl Store for MemoryStore {
     }
 
     fn uploads(&self, folder: &RemoteUrl<'_>) -> io::Result<Option<Vec<UnfinishedUpload>>> {
-        let uploads = uploads();
+        let uploads = UPLOADS.lock();
         let below = uploads.iter().filter(|((bucket, key, _), _)| {
             *bucket == self.bucket && (key == folder.key || key.starts_with(&folder.prefix()))
         });
@@ -269,7 +269,7 @@ impl Store for MemoryStore {
     }
 
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
-        uploads().remove(&self.upload(url.key, id));
+        UPLOADS.lock().remove(&self.upload(url.key, id));
         Ok(())
     }
 
@@ -283,7 +283,7 @@ impl Store for MemoryStore {
                 .into_io());
         }
         let name = (self.bucket.clone(), url.key.to_owned());
-        OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+        OBJECTS.lock().remove(&name);
         Ok(())
     }
 
@@ -292,7 +292,7 @@ impl Store for MemoryStore {
             return self.remove(url).map(|()| true);
         }
         let name = (self.bucket.clone(), url.key.to_owned());
-        let mut objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = OBJECTS.lock();
         let is_there = objects.get(&name).is_some_and(|there| there.info().stamp == stamp);
         if is_there {
             objects.remove(&name);

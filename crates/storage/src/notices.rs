@@ -3,8 +3,7 @@
 #[cfg(feature = "remote")]
 use super::location::RemoteUrl;
 use gristmill_core::text::count;
-use gristmill_core::{Problem, ProblemKind, Severity, Subject};
-use std::sync::{Mutex, PoisonError};
+use gristmill_core::{Mutex, Problem, ProblemKind, Severity, Subject};
 
 /// Maximum number of listed problems; further ones are counted.
 const MAX_NOTICES: usize = 1_000;
@@ -23,7 +22,7 @@ fn is_below(inner: &Problem, outer: &Problem) -> bool {
 
 /// Adds a problem once. The problem of a key replaces the problems of its prefixes.
 pub(crate) fn add(problem: Problem) {
-    let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut notices = NOTICES.lock();
     let (kept, more) = &mut *notices;
     if kept.iter().any(|known| *known == problem || is_below(known, &problem)) {
         return;
@@ -44,7 +43,7 @@ pub(crate) fn notice_hidden_object(url: &RemoteUrl<'_>) {
 
 /// Returns the problems found since the last call.
 pub fn take() -> Vec<Problem> {
-    let (mut kept, more) = std::mem::take(&mut *NOTICES.lock().unwrap_or_else(PoisonError::into_inner));
+    let (mut kept, more) = std::mem::take(&mut *NOTICES.lock());
     if more > 0 {
         let severity = kept.iter().map(|problem| problem.severity).max().unwrap_or(Severity::Note);
         let message = format!("{} more of stores are not listed", count(more, "problem"));
@@ -56,5 +55,5 @@ pub fn take() -> Vec<Problem> {
 /// Returns the problems found so far.
 #[cfg(test)]
 pub(crate) fn kept() -> Vec<Problem> {
-    NOTICES.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    NOTICES.lock().0.clone()
 }

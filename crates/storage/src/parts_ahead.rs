@@ -1,9 +1,10 @@
 //! Opens parts of objects before they are read, so that their first bytes are already requested.
 
 use super::kept::OpenedObject;
+use gristmill_core::Mutex;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 /// Maximum number of parts that are open and not read yet.
 const MAX_PARTS: usize = 64;
@@ -29,33 +30,29 @@ pub struct PartsAhead {
     owner: u64,
 }
 
-fn lock() -> MutexGuard<'static, OpenParts> {
-    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl PartsAhead {
     /// Creates a value without parts.
     #[must_use]
     pub fn begin() -> Self {
-        let mut all = lock();
+        let mut all = PARTS.lock();
         all.owners += 1;
         Self { owner: all.owners }
     }
 
     /// Whether another part may be opened.
     pub(super) fn has_room(&self) -> bool {
-        lock().parts.len() < MAX_PARTS
+        PARTS.lock().parts.len() < MAX_PARTS
     }
 
     /// Stores a part for the next [`take`].
     pub(super) fn put(&self, path: &Path, part: Range<u64>, object: OpenedObject) {
-        lock().parts.push(OpenPart { owner: self.owner, path: path.to_owned(), part, object });
+        PARTS.lock().parts.push(OpenPart { owner: self.owner, path: path.to_owned(), part, object });
     }
 }
 
 impl Drop for PartsAhead {
     fn drop(&mut self) {
-        let mut all = lock();
+        let mut all = PARTS.lock();
         let (own, others) = std::mem::take(&mut all.parts).into_iter().partition(|open| open.owner == self.owner);
         all.parts = others;
         // Closing a file may take time.
@@ -66,7 +63,7 @@ impl Drop for PartsAhead {
 
 /// Returns and removes a part that was opened before.
 pub(super) fn take(path: &Path, part: &Range<u64>) -> Option<OpenedObject> {
-    let mut all = lock();
+    let mut all = PARTS.lock();
     let at = all.parts.iter().position(|open| open.path == path && open.part == *part)?;
     Some(all.parts.swap_remove(at).object)
 }

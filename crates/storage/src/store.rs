@@ -8,12 +8,12 @@ pub use super::file_info::{StoreEntry, TakeEntry};
 use super::location::RemoteUrl;
 pub use super::range_read::RangeRead;
 use super::read::ReadFile;
-use gristmill_core::{Failure, FileStamp, Outcome, Problem, Subject};
+use gristmill_core::{Failure, FileStamp, Mutex, Outcome, Problem, Subject};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A kind of store, identified by the scheme of its addresses.
@@ -353,7 +353,7 @@ pub enum Condition {
 pub fn store_of(url: &RemoteUrl<'_>) -> io::Result<Arc<dyn Store>> {
     type Stores = Mutex<HashMap<(&'static str, String), Arc<dyn Store>>>;
     static STORES: std::sync::LazyLock<Stores> = std::sync::LazyLock::new(Mutex::default);
-    let mut stores = STORES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut stores = STORES.lock();
     let name = (url.scheme.name, url.bucket.to_owned());
     if let Some(store) = stores.get(&name) {
         return Ok(Arc::clone(store));

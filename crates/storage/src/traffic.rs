@@ -1,8 +1,8 @@
 //! Requests of this process to stores, and the bytes that they moved.
 
+use gristmill_core::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 static REQUESTS_SENT: AtomicUsize = AtomicUsize::new(0);
@@ -50,13 +50,9 @@ pub fn traffic() -> Traffic {
 
 type UnansweredRequests = BTreeMap<u64, (String, Instant)>;
 
-fn unanswered() -> MutexGuard<'static, UnansweredRequests> {
-    UNANSWERED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Returns the host, safe to show, whose response to a request has been awaited the longest, if it is at least this long.
 pub fn silent_host(least: Duration) -> Option<String> {
-    let unanswered = unanswered();
+    let unanswered = UNANSWERED.lock();
     let (_, (host, begin)) = unanswered.first_key_value()?;
     (begin.elapsed() >= least).then(|| host.clone())
 }
@@ -73,13 +69,13 @@ impl CountedRequest {
         REQUESTS_SENT.fetch_add(1, Ordering::Relaxed);
         let number = REQUESTS_BEGUN.fetch_add(1, Ordering::Relaxed);
         let host = gristmill_core::text::display_safe(host).into_owned();
-        unanswered().insert(number, (host, Instant::now()));
+        UNANSWERED.lock().insert(number, (host, Instant::now()));
         Self { number }
     }
 
     /// Records that the response has started.
     pub(crate) fn set_answered(&self) {
-        unanswered().remove(&self.number);
+        UNANSWERED.lock().remove(&self.number);
     }
 }
 

@@ -10,10 +10,10 @@ use super::publish::{place_file, unique};
 use super::read::{open_any, open_in_order, ReadFile};
 use super::store::{store_of, Condition, Content, RangeRead, WatchBytes};
 use gristmill_core::problem::ProblemKind;
-use gristmill_core::{Failure, FileStamp, Outcome, Subject};
+use gristmill_core::{Failure, FileStamp, Mutex, Outcome, Subject};
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 const ACTIVITY: &str = "copying";
@@ -110,7 +110,7 @@ fn copy_once(
     let failure = match written {
         Ok(()) => return Ok(()),
         Err(failure) if is_mismatch(&failure) => of_source(from, failure),
-        Err(failure) => match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Err(failure) => match failed.lock().take() {
             Some(failure) => of_source(from, failure),
             None => CopyFailure::AllFiles(failure),
         },
@@ -185,7 +185,7 @@ fn write_draft(
 
 /// Adds the bytes of an unfinished copy to the check of its source.
 fn check_draft(from: &Path, check: &Mutex<RunningCheck>, draft: &Path) -> Outcome<()> {
-    let mut check = check.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut check = check.lock();
     if !check.is_active() {
         return Ok(());
     }
@@ -235,7 +235,7 @@ impl SourceReader {
             return Err(failure.with_hint("wait until nothing writes it, and run the same command again"));
         }
         read.and_then(|()| (self.watch)(buffer.len() as u64)).map_err(failed)?;
-        match self.check.lock().unwrap_or_else(PoisonError::into_inner).add(buffer, offset) {
+        match self.check.lock().add(buffer, offset) {
             true => Ok(()),
             false => Err(content_mismatch(path)),
         }
@@ -246,7 +246,7 @@ impl RangeRead for SourceReader {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.read(buffer, offset).map_err(|failure| {
             let error = failure.clone().into_io();
-            self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+            self.failed.lock().get_or_insert(failure);
             error
         })
     }
@@ -326,10 +326,10 @@ mod tests {
         put(source, &content);
         let counts = Arc::new(Mutex::new(Vec::new()));
         let copy_until = |most: u64| {
-            counts.lock().unwrap().clear();
+            counts.lock().clear();
             let seen = Arc::clone(&counts);
             let watch: Arc<WatchBytes> = Arc::new(move |bytes| {
-                let mut seen = seen.lock().unwrap();
+                let mut seen = seen.lock();
                 seen.push(bytes);
                 if seen.iter().sum::<u64>() > most {
                     Err(Failure::cancelled().into_io())
@@ -343,14 +343,14 @@ mod tests {
         assert!(copy_until(2 * chunk).is_err());
         assert!(!to.exists() && std::fs::read_dir(dir.path()).unwrap().count() == 1);
         copy_until(u64::MAX).unwrap();
-        assert_eq!(*counts.lock().unwrap(), [2 * chunk, chunk, 5]);
+        assert_eq!(*counts.lock(), [2 * chunk, chunk, 5]);
         assert!(std::fs::read(&to).unwrap() == content);
         // Another version is copied from its beginning.
         assert!(copy_until(2 * chunk).is_err());
         content[7] ^= 1;
         put(source, &content);
         copy_until(u64::MAX).unwrap();
-        assert_eq!(*counts.lock().unwrap(), [chunk, chunk, chunk, 5]);
+        assert_eq!(*counts.lock(), [chunk, chunk, chunk, 5]);
         assert!(std::fs::read(&to).unwrap() == content);
     }
 

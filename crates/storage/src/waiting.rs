@@ -1,8 +1,8 @@
 //! Threads for work that mostly waits for stores.
 
-use gristmill_core::{Cancel, Outcome};
+use gristmill_core::{Cancel, Mutex, Outcome};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{mpsc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{mpsc, MutexGuard, OnceLock};
 use std::time::Duration;
 
 /// Number of threads that read or write objects at once.
@@ -13,14 +13,11 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(2);
 /// Takes a lock that its holder keeps while it waits for a store. Fails if the waits of this thread are cancelled.
 pub fn lock_unless_cancelled<T>(lock: &Mutex<T>) -> Outcome<MutexGuard<'_, T>> {
     loop {
-        match lock.try_lock() {
-            Ok(guard) => return Ok(guard),
-            Err(TryLockError::Poisoned(guard)) => return Ok(guard.into_inner()),
-            Err(TryLockError::WouldBlock) => {
-                Cancel::of_thread().check()?;
-                std::thread::sleep(LOCK_INTERVAL);
-            }
+        if let Some(guard) = lock.try_lock() {
+            return Ok(guard);
         }
+        Cancel::of_thread().check()?;
+        std::thread::sleep(LOCK_INTERVAL);
     }
 }
 
@@ -53,7 +50,7 @@ pub fn for_each_at_once<T: Sync>(
         while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
             if let Err(error) = work(item) {
                 next.store(items.len(), Ordering::Relaxed);
-                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                failure.lock().get_or_insert(error);
                 return;
             }
             // The receiver exists until all threads have ended.
@@ -72,7 +69,7 @@ pub fn for_each_at_once<T: Sync>(
         drop(sender);
         receiver.iter().for_each(|()| done());
     });
-    if let Some(failure) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(failure) = failure.into_inner() {
         return Err(failure);
     }
     // Items remain only if no thread could be started.
@@ -108,11 +105,11 @@ mod tests {
         let seen = Mutex::new(BTreeSet::new());
         let mut count = 0;
         let work = |item: &usize| {
-            assert!(seen.lock().unwrap().insert(*item));
+            assert!(seen.lock().insert(*item));
             Ok(())
         };
         for_each_at_once(&items, work, || count += 1).unwrap();
-        assert_eq!((seen.into_inner().unwrap().len(), count), (100, 100));
+        assert_eq!((seen.into_inner().len(), count), (100, 100));
     }
 
     #[test]

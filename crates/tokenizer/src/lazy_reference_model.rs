@@ -8,9 +8,10 @@
 
 use super::bpe::{of_bytes, Index, Lists, Merge};
 use super::file::ModelFile;
+use gristmill_core::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use tokenizers::models::bpe::BPE;
 use tokenizers::{Model, OffsetReferential, OffsetType, PreTokenizedString, Result, Token, TruncationDirection};
 
@@ -324,7 +325,7 @@ impl Model for LazyReferenceModel {
         if let Some((most, direction)) = limit {
             return text.tokenize_with_limit(|word| self.tokenize(word.get()), most, direction);
         }
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         let splits = text.get_splits(OffsetReferential::Normalized, OffsetType::None);
         let words = splits.into_iter().filter(|(_, _, tokens)| tokens.is_none()).map(|(word, ..)| word);
         let new: HashSet<&str> = words.filter(|word| !known.contains_key(*word)).collect();

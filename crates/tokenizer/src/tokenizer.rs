@@ -13,9 +13,9 @@ use super::special::{make_special, SpecialTokenFinder};
 use super::warnings::warnings;
 use super::{adversarial, load, Encoder, Mismatch, ParityCheck};
 use gristmill_core::problem::Subject;
-use gristmill_core::{did_you_mean::nearest, Failure, Outcome};
+use gristmill_core::{did_you_mean::nearest, Failure, Mutex, Outcome};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use tokenizers::AddedToken;
 
 /// The most recently loaded tokenizer while it is in use, with the state of its file unless that was just modified. Loading takes longer
@@ -78,7 +78,7 @@ impl Tokenizer {
     /// Like [`load_unproven`](Self::load_unproven), but runs pairs of independent tasks with `together`.
     pub fn load_with(named: &str, together: Join2<'_>) -> Outcome<Self> {
         let seen = FileState::now(named);
-        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = LAST.lock();
         // A tokenizer that switched to the reference is not reused, because each run decides separately.
         let known = last.0.upgrade().filter(|known| !known.uses_reference());
         if let Some(known) = known.clone().filter(|_| seen.is_some() && seen == last.1) {

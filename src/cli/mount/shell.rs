@@ -1,13 +1,13 @@
 //! The command of `mount --shell`: it runs once the mount is ready, receives the signals, and the mount ends with it.
 
 use super::super::context::Context;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, Mutex, Outcome, Subject};
 use gristmill_fuse::UnmountOutcome;
 use rustix::process::{kill_process, waitid, Pid, Signal, WaitId, WaitIdOptions};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, PoisonError};
 
 /// The default shell if `SHELL` is not set.
 const SHELL: &str = "/bin/sh";
@@ -36,17 +36,13 @@ impl<'a> Shell<'a> {
         Self { at, words, state: Mutex::default(), has_ended: Condvar::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, ShellState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Runs the command, then unmounts the mount with this id; returns the result of unmounting.
     pub(super) fn run(&self, id: u64, context: &Context) -> UnmountOutcome {
         let code = self.run_command().unwrap_or_else(|failure| {
             context.printer.error(&failure);
             failure.class.code()
         });
-        self.state().code = Some(code);
+        self.state.lock().code = Some(code);
         self.has_ended.notify_all();
         gristmill_fuse::unmount_by_id(self.at, id)
     }
@@ -54,19 +50,19 @@ impl<'a> Shell<'a> {
     /// Waits until the command has ended: the command itself may have unmounted the folder.
     pub(super) fn wait(&self) {
         let is_running = |state: &mut ShellState| state.code.is_none();
-        drop(self.has_ended.wait_while(self.state(), is_running).unwrap_or_else(PoisonError::into_inner));
+        drop(self.has_ended.wait_while(self.state.lock(), is_running).unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Returns the exit code of the command, once it has ended.
     pub(super) fn code(&self) -> Option<u8> {
-        self.state().code
+        self.state.lock().code
     }
 
     /// Passes a signal to the command; returns `false` if the command has ended. Signals by keys of the terminal are not passed on, because
     /// the command receives them directly.
     pub(super) fn pass(&self, signal: i32) -> bool {
         let Some(signal) = Signal::from_named_raw(signal) else { return true };
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.code.is_some() {
             return false;
         }
@@ -93,7 +89,7 @@ impl<'a> Shell<'a> {
         let mut child = Command::new(&program).args(arguments).spawn().map_err(failed)?;
         let process = Pid::from_child(&child);
         let early = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.process = Some(process);
             state.pending_signal.take()
         };
@@ -108,7 +104,7 @@ impl<'a> Shell<'a> {
                 other => break other,
             }
         };
-        self.state().process = None;
+        self.state.lock().process = None;
         ended.map_err(|error| failed(error.into()))?;
         let status = child.wait().map_err(failed)?;
         let signal = std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal);

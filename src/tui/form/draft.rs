@@ -5,9 +5,10 @@ use super::state::Form;
 use crate::tui::drafts;
 use crate::tui::screen::UiEnv;
 use crate::tui::work::LatestWorker;
+use gristmill_core::Mutex;
 use gristmill_ops::operations::{read_plan, AnyPlan};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum size of a draft: this program writes no larger ones.
@@ -81,7 +82,7 @@ impl DraftFile {
     /// Deletes the file, and discards the pending requests to save answers.
     pub(super) fn delete(&mut self) {
         self.next += 1;
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = self.next;
+        *self.newest.lock() = self.next;
         drafts::delete(&self.place);
     }
 
@@ -96,7 +97,7 @@ impl DraftFile {
 
 /// Carries out a request, unless a newer one has been carried out.
 fn save(place: &Path, request: &Request, newest: &Mutex<u64>) {
-    let mut newest = newest.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut newest = newest.lock();
     if request.number <= *newest {
         return;
     }
@@ -120,7 +121,7 @@ mod tests {
         save(&place, &request(1, "older"), &newest);
         assert_eq!(drafts::load(&place, 99).unwrap().answers, "newer");
         // As if request 3 had deleted the draft.
-        *newest.lock().unwrap() = 3;
+        *newest.lock() = 3;
         drafts::delete(&place);
         save(&place, &request(2, "newer"), &newest);
         assert!(!place.exists());

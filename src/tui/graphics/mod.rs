@@ -12,10 +12,10 @@ use super::screen::UiEnv;
 use super::theme::ColourMode;
 use encode::Graphics;
 use escape_parser::{EscapeParser, ParsedEvent};
+use gristmill_core::Mutex;
 use ratatui::crossterm::event::Event as TerminalEvent;
 use ratatui::layout::Rect;
 use std::io::IsTerminal as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long to wait for a reply of the terminal.
@@ -43,23 +43,19 @@ static ANSWER: Mutex<Option<TerminalReply>> = Mutex::new(None);
 /// Areas of pixels drawn in the current frame.
 static DRAWN: Mutex<Vec<Rect>> = Mutex::new(Vec::new());
 
-fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Returns the terminal's answers, once received; `None` also if there was no query.
 pub fn answer() -> Option<TerminalReply> {
-    *lock(&ANSWER)
+    *ANSWER.lock()
 }
 
 /// Records an area of pixels in the current frame.
 pub fn drawn(area: Rect) {
-    lock(&DRAWN).push(area);
+    DRAWN.lock().push(area);
 }
 
 /// Removes and returns the areas of pixels of the drawn frame.
 pub(super) fn take_drawn() -> Vec<Rect> {
-    std::mem::take(&mut lock(&DRAWN))
+    std::mem::take(&mut DRAWN.lock())
 }
 
 /// Whether old pixels must be erased: sixel and iTerm2 graphics remain in cells without new text.
@@ -157,7 +153,7 @@ fn read_replies(
     let answer = TerminalReply { graphics, cell: cell_size().or(cell.filter(|&(w, h)| w > 0 && h > 0)) };
     let is_new = graphics != Graphics::Cells && answer.cell.is_some();
     if is_new {
-        *lock(&ANSWER) = Some(answer);
+        *ANSWER.lock() = Some(answer);
     }
     ProbeReply { is_new, is_inside }
 }

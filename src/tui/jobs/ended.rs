@@ -21,7 +21,7 @@ impl Jobs {
     /// Returns the jobs that ended since the last call, oldest first.
     pub fn take_ended(&self) -> Vec<EndedJob> {
         let mut ended = Vec::new();
-        for entry in self.lock().iter_mut().filter(|entry| !entry.is_announced) {
+        for entry in self.entries.lock().iter_mut().filter(|entry| !entry.is_announced) {
             take_result(entry);
             let Some(last) = entry.last.as_ref().filter(|_| entry.running.is_none()) else { continue };
             entry.is_announced = true;

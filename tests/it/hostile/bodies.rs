@@ -100,7 +100,7 @@ pub fn json_lines(bytes: &[u8]) {
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let (values, bad) = naive_index(bytes);
     let wanted: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    let turn = std::sync::Mutex::new(());
+    let turn = gristmill_core::Mutex::new(());
     for size in [1 + bytes.len() as u64 / 3, 1 << 20] {
         let mut index = Vec::new();
         let mut line_ends = Vec::new();

@@ -3,7 +3,7 @@
 use super::plan::file as plan_file;
 use super::recorded::Recorded;
 use gristmill_core::{
-    DatasetFacts, DatasetKind, ExitClass, Failure, FileStamp, Outcome, PreparePlan, PreparedFacts, Problem,
+    DatasetFacts, DatasetKind, ExitClass, Failure, FileStamp, Mutex, Outcome, PreparePlan, PreparedFacts, Problem,
     ProblemKind, Shard, ShardFacts, Subject,
 };
 use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx::TarIdx};
@@ -19,7 +19,7 @@ use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::waiting::for_each_at_once;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// Limit of the size of a recorded plan, in bytes.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
@@ -234,7 +234,7 @@ impl IndexFiles<'_> {
         let shards: Vec<&Shard> = shards.filter(|shard| is_remote(&shard.path) && !shard.is_tgz).collect();
         let read = |shard: &&Shard| {
             let end = TarIdx::open(&self.root.join(shard.index_name())).and_then(|offsets| offsets.end());
-            self.ends.lock().unwrap_or_else(PoisonError::into_inner).insert(shard.name.clone(), end);
+            self.ends.lock().insert(shard.name.clone(), end);
             Ok(())
         };
         for_each_at_once(&shards, read, || ())
@@ -242,7 +242,7 @@ impl IndexFiles<'_> {
 
     /// Returns the end of a shard according to its index.
     fn end_of(&self, shard: &Shard) -> Outcome<u64> {
-        let known = self.ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&shard.name);
+        let known = self.ends.lock().remove(&shard.name);
         known.unwrap_or_else(|| TarIdx::open(&self.root.join(shard.index_name()))?.end())
     }
 

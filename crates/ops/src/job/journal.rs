@@ -3,13 +3,12 @@
 //! The journal is a text file. Each line is a checksum and a JSON object; the first line identifies the plan. Lines are only appended, and
 //! a truncated or damaged line is ignored.
 
-use gristmill_core::{Failure, FileStamp, Outcome};
+use gristmill_core::{Failure, FileStamp, Mutex, Outcome};
 use gristmill_storage::fs::{Fs, WriteFile};
 use gristmill_storage::read::read_whole;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -108,7 +107,7 @@ impl Journal {
     /// lost in a power failure are detected by checksums, and their units are repeated, so no unit has to wait for the disk.
     pub fn record(&self, done: &DoneUnit) -> Outcome<()> {
         let bytes = line(done)?;
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         inner.file.write_all(&bytes)?;
         if inner.synced.elapsed() >= SYNC_EVERY {
             inner.file.sync()?;
@@ -120,10 +119,6 @@ impl Journal {
     /// Returns the record of a unit that an earlier run finished and whose input is unchanged. The spool is not checked.
     pub fn finished(&self, unit: &str, input: &FileStamp) -> Option<&DoneUnit> {
         self.earlier.get(unit).filter(|done| done.input == *input)
-    }
-
-    fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Consumes the results of units that several threads process, in the order of the units, each as soon as all earlier results are
 //! available.
 
-use gristmill_core::{Cancel, Outcome};
+use gristmill_core::{Cancel, Mutex, Outcome};
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, PoisonError};
 use std::time::Duration;
 
 /// Interval at which a waiting thread checks for cancellation.
@@ -31,13 +31,9 @@ impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
         Self { inner, moved: Condvar::new(), max_pending: threads.max(1) + 1 }
     }
 
-    fn inner(&self) -> MutexGuard<'_, ReorderBuffer<T, S>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until few enough units are pending. The next unit in order never waits, so the work cannot stall.
     pub(crate) fn wait_for_slot(&self, number: usize, cancel: &Cancel) -> Outcome<()> {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         while number >= inner.next + self.max_pending {
             cancel.check()?;
             inner = self.moved.wait_timeout(inner, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
@@ -47,7 +43,7 @@ impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
 
     /// Stores a result, and consumes all results whose predecessors were consumed.
     pub(crate) fn hand_in(&self, number: usize, result: T) -> Outcome<()> {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         inner.waiting.insert(number, result);
         loop {
             let next = inner.next;

@@ -1,9 +1,9 @@
 //! The files that a running job writes, and the state of each.
 
+use gristmill_core::Mutex;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Limit of listed files; further files are only counted.
 const MAX_LISTED_FILES: usize = 1_000;
@@ -69,10 +69,6 @@ struct Inner {
 }
 
 impl OutputBoard {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Lists the files that will be written, with the state `Waiting`. Each is given as the key with which it is [updated](Self::update),
     /// and its name.
     pub fn expect(&self, files: impl IntoIterator<Item = (String, String)>) {
@@ -85,12 +81,12 @@ impl OutputBoard {
             inner.places.insert(key, inner.status.files.len());
             inner.status.files.push(OutputStatus { name, state: OutputState::Waiting, bytes: 0 });
         }
-        *self.inner() = inner;
+        *self.0.lock() = inner;
     }
 
     /// Sets the state of a file. A key that is not listed has no effect.
     pub fn update(&self, key: &str, state: OutputState, bytes: u64) {
-        let mut inner = self.inner();
+        let mut inner = self.0.lock();
         let place = inner.places.get(key).copied();
         if let Some(file) = place.and_then(|place| inner.status.files.get_mut(place)) {
             (file.state, file.bytes) = (state, bytes);
@@ -106,12 +102,12 @@ impl OutputBoard {
                 _ => inner.status.files.push(OutputStatus { name, state: OutputState::Written, bytes }),
             }
         }
-        *self.inner() = inner;
+        *self.0.lock() = inner;
     }
 
     /// Sets this state for every file that was started. A removed file has 0 bytes on disk.
     pub fn set_state(&self, state: OutputState) {
-        let mut inner = self.inner();
+        let mut inner = self.0.lock();
         for file in inner.status.files.iter_mut().filter(|file| file.state != OutputState::Waiting) {
             file.state = state;
             if state == OutputState::Removed {
@@ -122,12 +118,12 @@ impl OutputBoard {
 
     /// Records the files left after an unsuccessful end.
     pub fn record_leftovers(&self, left: LeftoverWork) {
-        self.inner().status.left = Some(left);
+        self.0.lock().status.left = Some(left);
     }
 
     /// Returns a snapshot of the states.
     pub fn read(&self) -> OutputsStatus {
-        self.inner().status.clone()
+        self.0.lock().status.clone()
     }
 }
 

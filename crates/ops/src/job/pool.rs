@@ -1,10 +1,9 @@
 //! Worker threads: a fixed number of threads that process units in order.
 
-use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome};
 use std::any::Any;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Runs `work` once for each unit, on at most `threads` threads, and returns the results in the order of the units.
 ///
@@ -36,7 +35,7 @@ where
         }
         worker();
     });
-    board.results.into_inner().unwrap_or_else(PoisonError::into_inner).finish(cancel)
+    board.results.into_inner().finish(cancel)
 }
 
 /// Like [`run_units`], but `resume` may return the results of units that an earlier run finished. It is called for all units before any
@@ -65,7 +64,7 @@ pub fn run_both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Se
     let cancel = Cancel::of_thread();
     let begin = || {
         let _waits = cancel.begin_wait_scope();
-        (first.lock().unwrap_or_else(PoisonError::into_inner))();
+        (first.lock())();
     };
     std::thread::scope(|scope| {
         let other = std::thread::Builder::new().name("other".to_owned()).spawn_scoped(scope, begin);
@@ -95,7 +94,7 @@ impl<T> UnitQueue<T> {
             let position = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(unit) = units.get(position) else { return };
             let outcome = catch_unwind(AssertUnwindSafe(|| work(unit))).unwrap_or_else(|panic| Err(panicked(&*panic)));
-            let mut results = self.results();
+            let mut results = self.results.lock();
             match outcome {
                 Ok(result) => results.put(position, result),
                 Err(failure) => {
@@ -104,9 +103,6 @@ impl<T> UnitQueue<T> {
                 }
             }
         }
-    }
-    fn results(&self) -> MutexGuard<'_, Results<T>> {
-        self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::engine::index::{self, OldIndex, SpooledShard};
 use gristmill_core::facts::add_parts;
 use gristmill_core::handles::ProgressReading;
 use gristmill_core::{
-    Cancel, DatasetFacts, Failure, FileStamp, Handles, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink,
+    Cancel, DatasetFacts, Failure, FileStamp, Handles, Mutex, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink,
     Progress, RecordingSink, RunOptions, SampleSketch, Severity, Shard, ShardId, ShardState, Subject,
 };
 use gristmill_data::formats::energon::layout;
@@ -23,7 +23,7 @@ use gristmill_storage::scratch::Scratch;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -112,7 +112,7 @@ impl ScanShared {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Changes the state and wakes all waiting threads.
@@ -158,7 +158,7 @@ impl ScanShared {
     }
 
     pub(super) fn rate(&self) -> (f64, Option<Duration>) {
-        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rate = self.rate.lock();
         let reading = self.progress.read();
         rate.add_reading(Instant::now(), reading);
         (rate.bytes_per_second(), rate.remaining(reading))

@@ -2,9 +2,9 @@
 
 use super::job_progress::{Forecast, JobProgress};
 use super::{JobState, JobStatus, Phase};
-use gristmill_core::{ProblemLog, Progress};
+use gristmill_core::{Mutex, ProblemLog, Progress};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Limit of recorded log lines.
@@ -44,10 +44,6 @@ impl StatusBoard {
         Self { started: Instant::now(), inner: Mutex::new(inner), ended: Condvar::new() }
     }
 
-    fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Enters a phase whose items have this noun, in the singular. Restarts `progress`, unless it is `None` because the phase has already
     /// started.
     pub(super) fn begin_phase(
@@ -57,7 +53,7 @@ impl StatusBoard {
         item: &'static str,
         forecast: Forecast,
     ) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         // The lock is held, so that a reading of the previous phase is not counted for this one.
         if let Some(progress) = progress {
             progress.restart(0, 0);
@@ -68,13 +64,13 @@ impl StatusBoard {
 
     /// Renames the current phase and its items. The progress continues.
     pub(super) fn rename(&self, phase: Phase, item: &'static str) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         (inner.phase, inner.item) = (phase, item);
     }
 
     /// Sets the completed fraction of the phase and its items to those of another job that does its work.
     pub(super) fn show(&self, part: Option<f64>, item: &'static str) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         (inner.part, inner.item) = (part, item);
     }
 
@@ -82,7 +78,7 @@ impl StatusBoard {
     pub(super) fn log(&self, line: impl Into<String>) {
         let line = format!("{}  {}", gristmill_core::text::duration(self.started.elapsed()), line.into());
         tracing::info!("{line}");
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         if inner.log.len() == LOG_LINES {
             inner.log.pop_front();
         }
@@ -92,7 +88,7 @@ impl StatusBoard {
     /// Ends the job. Only the first call has an effect.
     pub(super) fn end(&self, state: JobState) {
         let elapsed = self.started.elapsed();
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         if inner.ended.is_none() {
             inner.state = state;
             inner.ended = Some(elapsed);
@@ -102,19 +98,19 @@ impl StatusBoard {
 
     /// Waits for the end of the job, at most for this time. Returns whether the job has ended.
     pub(super) fn ends_within(&self, most: Duration) -> bool {
-        let waited = self.ended.wait_timeout_while(self.inner(), most, |inner| inner.ended.is_none());
+        let waited = self.ended.wait_timeout_while(self.inner.lock(), most, |inner| inner.ended.is_none());
         waited.unwrap_or_else(PoisonError::into_inner).0.ended.is_some()
     }
 
     /// Returns the time since the start, or the duration of a job that has ended.
     pub(super) fn elapsed(&self) -> Duration {
-        self.inner().ended.unwrap_or_else(|| self.started.elapsed())
+        self.inner.lock().ended.unwrap_or_else(|| self.started.elapsed())
     }
 
     /// Returns a snapshot of the status.
     pub(super) fn read(&self, progress: &Progress, problems: &ProblemLog) -> JobStatus {
         let elapsed = self.elapsed();
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         let reading = progress.read();
         let running = inner.state == JobState::Running;
         if running {

@@ -6,12 +6,12 @@
 use super::files::PartsFiles;
 use crate::engine::browse::tokens::TokenSet;
 use crate::engine::browse::{BrowsePart, BrowseSample, Catalog as _};
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, Mutex, Outcome, Subject};
 use gristmill_data::preview::tokens::{TokenCode, TokenSpellings};
 use gristmill_pycompat::npy;
 use std::collections::VecDeque;
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 const ACTIVITY: &str = "reading a document";
 /// Indexes of the parts of a document: the array, then the text.
@@ -79,11 +79,11 @@ impl Documents {
     /// Returns the length of a text, or 0 if it is not known yet; `None` for other files.
     pub(super) fn text_bytes(&self, set: &TokenSet, sample: &BrowseSample, number: u64, position: u64) -> Option<u64> {
         let ids = Ids::of(set, sample).filter(|_| position == TEXT)?;
-        let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let texts = self.texts.lock();
         let known = texts.iter().find(|(known, _)| *known == number).map(|(_, text)| Arc::clone(text));
         drop(texts);
         let text = known.unwrap_or_default();
-        let text = text.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = text.lock();
         let is_whole = text.ends.len() == ids.blocks();
         Some(text.ends.last().copied().filter(|_| is_whole).unwrap_or_default())
     }
@@ -106,18 +106,18 @@ impl Documents {
             return Some(ids.array(files, from, count));
         }
         let text = self.text(number);
-        let read = text.lock().unwrap_or_else(PoisonError::into_inner).read(&ids, files, from, count);
+        let read = text.lock().read(&ids, files, from, count);
         self.drop_blocks();
         Some(read)
     }
 
     /// Drops the least recently used blocks until their total size is within the limit.
     fn drop_blocks(&self) {
-        let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let texts = self.texts.lock();
         let mut bytes = 0;
         for (_, text) in texts.iter().rev() {
             // A locked text is being read, and its reader drops blocks, too.
-            let Ok(mut text) = text.try_lock() else { continue };
+            let Some(mut text) = text.try_lock() else { continue };
             bytes += text.block.as_ref().map_or(0, |(_, block)| block.len());
             if bytes > MAX_BLOCK_BYTES {
                 text.block = None;
@@ -126,7 +126,7 @@ impl Documents {
     }
 
     fn text(&self, number: u64) -> Arc<Mutex<Text>> {
-        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut texts = self.texts.lock();
         let at = texts.iter().position(|(known, _)| *known == number);
         let found = at.and_then(|at| texts.remove(at)).unwrap_or_else(|| (number, Arc::default()));
         let text = Arc::clone(&found.1);

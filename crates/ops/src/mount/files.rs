@@ -2,12 +2,12 @@
 
 use crate::engine::browse::tokens::TokenSet;
 use crate::engine::browse::{BrowsePart, Catalog, Groups, SamplesFile};
-use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Subject};
+use gristmill_core::{Cancel, Failure, FileStamp, Mutex, Outcome, Subject};
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use gristmill_storage::waiting::lock_unless_cancelled;
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Maximum number of open files of groups.
@@ -100,7 +100,7 @@ impl OpenFiles {
     }
 
     fn opening(&self, number: u64) -> Arc<PendingOpen> {
-        let mut files = self.lock();
+        let mut files = self.files.lock();
         let known = files.iter().rposition(|(known, _)| *known == number).and_then(|at| files.remove(at));
         let is_current = |(_, opening): &(u64, Arc<PendingOpen>)| match opening.result.get() {
             Some((Err(failure), at)) => !failure.is_cancelled() && at.elapsed() < self.failure_lifetime,
@@ -112,10 +112,6 @@ impl OpenFiles {
             files.pop_front();
         }
         opening
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, Arc<PendingOpen>)>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Samples that turn out to be damaged when they are first listed or opened in a mount. Their data is not examined before.
 
-use gristmill_core::{Problem, ProblemKind, Subject};
-use std::sync::{Arc, Mutex, PoisonError};
+use gristmill_core::{Mutex, Problem, ProblemKind, Subject};
+use std::sync::Arc;
 
 /// Maximum number of listed problems of samples.
 pub(super) const MAX_LISTED_LOSSES: usize = 100;
@@ -19,7 +19,7 @@ struct Loss {
 impl ReadLosses {
     /// Adds a reason for which a sample of a group is not shown. Reasons beyond the limit are discarded; the log has all of them.
     pub(super) fn add(&self, group: Arc<str>, why: &str) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let loss = Loss { group, why: Arc::from(why) };
         if known.len() < MAX_LISTED_LOSSES && !known.contains(&loss) {
             known.push(loss);
@@ -28,7 +28,7 @@ impl ReadLosses {
 
     /// Returns a problem for each reason, except those that are in the `reported` ones.
     pub fn problems(&self, reported: &[Problem]) -> Vec<Problem> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = self.0.lock().clone();
         let is_new = |loss: &Loss| !reported.iter().any(|problem| problem.message.contains(&*loss.why));
         let problem = |loss: Loss| {
             let message = format!("{}; samples that need it are not shown", loss.why);

@@ -5,7 +5,9 @@ use super::files::{read_unchanged, OpenFiles, PartsFiles};
 use super::losses::{ReadLosses, MAX_LISTED_LOSSES};
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, VisitFields};
 use gristmill_core::text::{agree, count};
-use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_core::{
+    Cancel, DatasetKind, Failure, FileStamp, Mutex, Outcome, Problem, ProblemKind, Severity, Subject,
+};
 use gristmill_fuse::{MAX_NUMBER, MAX_PARTS};
 use gristmill_storage::cache::open_cached;
 use gristmill_storage::location::{hint_for, is_remote};
@@ -13,7 +15,7 @@ use gristmill_storage::read::stamp_at;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Number of samples per window. Windows start at multiples of it.
@@ -180,7 +182,7 @@ impl Samples {
         let sample = sample.map(|sample| self.with_key(sample));
         sample.iter().for_each(|sample| self.note_loss(sample));
         if let Some(sample) = sample.as_ref().filter(|sample| sample.parts.len() <= MAX_KEPT_PARTS / MAX_SINGLES) {
-            let mut singles = self.singles();
+            let mut singles = self.singles.lock();
             singles.push_back((number, sample.clone()));
             if singles.len() > MAX_SINGLES {
                 singles.pop_front();
@@ -189,13 +191,9 @@ impl Samples {
         Ok(sample)
     }
 
-    fn singles(&self) -> MutexGuard<'_, VecDeque<(u64, BrowseSample)>> {
-        self.singles.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns a cached sample.
     pub(super) fn kept(&self, number: u64) -> Option<BrowseSample> {
-        let single = self.singles().iter().rfind(|(known, _)| *known == number).map(|(_, sample)| sample.clone());
+        let single = self.singles.lock().iter().rfind(|(known, _)| *known == number).map(|(_, sample)| sample.clone());
         let place = usize::try_from(number % SAMPLES_PER_WINDOW).unwrap_or_default();
         single.or_else(|| self.kept_window(number / SAMPLES_PER_WINDOW)?.get(place).cloned())
     }
@@ -242,7 +240,7 @@ impl Samples {
     }
 
     fn kept_window(&self, window: u64) -> Option<Window> {
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.lock();
         let at = windows.iter().rposition(|(known, _)| *known == window)?;
         let found = windows.remove(at)?;
         let samples = Arc::clone(&found.1);
@@ -260,7 +258,7 @@ impl Samples {
         let samples = Arc::new(samples.into_iter().map(|sample| self.with_key(sample)).collect::<Vec<_>>());
         samples.iter().for_each(|sample| self.note_loss(sample));
         if samples.iter().map(|sample| sample.parts.len()).sum::<usize>() <= MAX_KEPT_PARTS {
-            let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut windows = self.windows.lock();
             windows.push_back((window, Arc::clone(&samples)));
             if windows.len() > MAX_WINDOWS {
                 windows.pop_front();
@@ -420,7 +418,7 @@ impl Samples {
             return self.files.stamp(sample.at.group);
         }
         let number = self.number(sample);
-        let seen = || self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = || self.stamps.lock();
         if let Some(stamp) = seen().get(&number) {
             return Some(*stamp);
         }

@@ -3,7 +3,7 @@
 use super::list::InputFile;
 use super::sample::{Origin, Part, SourceFile};
 use crate::job::task::TaskContext;
-use gristmill_core::{Cancel, Failure, FileStamp, Outcome, ProblemKind, Subject};
+use gristmill_core::{Cancel, Failure, FileStamp, Mutex, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::tar_writer::padding;
 use gristmill_data::source::tar::{read_sparse_map, StoredRange};
 use gristmill_storage::files::fetch_listing;
@@ -15,7 +15,7 @@ use gristmill_storage::read::{open_any, stamp_at, ReadFile};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Number of bytes that are gathered before a write. Small enough for them to be still in the processor cache.
 const GATHERED_BYTES: usize = 1 << 20;
@@ -42,7 +42,7 @@ impl<'a> OpenInputs<'a> {
     }
 
     fn open(&self, file: SourceFile) -> Outcome<Arc<ReadFile>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         if let Some(known) = open.get(&file) {
             return Ok(Arc::clone(known));
         }

@@ -1,11 +1,10 @@
 //! Caches data of files in stores that listing the samples reads, because the contents are read again when shards are written.
 
-use gristmill_core::{Outcome, ShardPlan};
+use gristmill_core::{Mutex, Outcome, ShardPlan};
 use gristmill_storage::kept::ReadCache;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::space;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// Divisor of the free space in the scratch folder that gives the size of the cache.
 const SPACE_SHARE: u64 = 2;
@@ -34,14 +33,14 @@ impl ReadKeeper {
 
     /// Returns the cached data, and stops caching.
     pub(super) fn into_kept(self) -> Vec<ReadCache> {
-        let kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.into_inner();
         kept.iter().for_each(ReadCache::close);
         kept
     }
 
     /// Caches reads of those of these files that are in stores. Files are given with their sizes.
     pub(super) fn keep<'f>(&self, files: impl Iterator<Item = (&'f Path, u64)>) -> Outcome<()> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let left = self.limit.saturating_sub(kept.iter().map(ReadCache::bytes).sum());
         kept.push(ReadCache::begin(&self.folder, left, files.filter(|(path, _)| is_remote(path)))?);
         Ok(())

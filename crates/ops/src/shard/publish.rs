@@ -22,7 +22,7 @@ use gristmill_core::mix::{MixAux, MixMember};
 use gristmill_core::plan::SplitPattern;
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{
-    DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink as _, Rerun, SampleMapping,
+    DatasetFacts, Failure, Mutex, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink as _, Rerun, SampleMapping,
     Severity, Shard, ShardFacts, ShardId, ShardPlan, SplitPlan, Subject,
 };
 use gristmill_data::formats::energon::info::Info;
@@ -38,7 +38,7 @@ use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::waiting::map_at_once;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The activity of shard plans, as plan files name it.
 pub(crate) const PLAN_OF: &str = "writing shards";
@@ -89,7 +89,7 @@ pub(super) fn publish(
         let (locks, is_prepared) = (Mutex::default(), !layout.plan.preparation.no_prepare);
         let take_locks = || {
             let taken = if is_prepared { lock_sets(context, run) } else { SetLocks::new() };
-            *locks.lock().unwrap_or_else(PoisonError::into_inner) = taken;
+            *locks.lock() = taken;
         };
         let publication = publication.with_work(take_locks).with_listing(&layout.output);
         // The two additional files are the plan and the report.
@@ -126,7 +126,7 @@ pub(super) fn publish(
         publication.commit(&layout.run_folder.report())?;
         // The uploads of these records are published, so the records are obsolete. A record that cannot be removed does no harm.
         records.iter().for_each(|record| _ = fs.remove_file(record));
-        Ok(locks.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok(locks.into_inner())
     })
 }
 

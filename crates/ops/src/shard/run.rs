@@ -21,7 +21,7 @@ use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 use gristmill_core::shard_plan::{InputKind, KeyRule};
 use gristmill_core::text::{bytes, count};
-use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
+use gristmill_core::{ExitClass, Failure, Mutex, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
 use gristmill_storage::fs::PRIVATE_FOLDER;
 use gristmill_storage::location::{is_remote, threads_for};
 use gristmill_storage::lock::DatasetLock;
@@ -32,7 +32,7 @@ use gristmill_storage::traffic::traffic;
 use gristmill_storage::waiting::for_each_at_once;
 use gristmill_storage::{files, space};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 const ACTIVITY: &str = "writing shards";

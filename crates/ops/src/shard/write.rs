@@ -9,7 +9,7 @@ use crate::engine::index::{SpoolSink, SpooledShard};
 use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
 use crate::job::pool::run_missing_units;
 use crate::job::task::TaskContext;
-use gristmill_core::{Failure, FileStamp, Outcome, ShardId, ShardPlan, Subject};
+use gristmill_core::{Failure, FileStamp, Mutex, Outcome, ShardId, ShardPlan, Subject};
 use gristmill_data::formats::tar_writer::EntryHeader;
 use gristmill_data::source::tar::WrittenShard;
 use gristmill_storage::files::{self, FolderEntry};
@@ -23,7 +23,6 @@ use gristmill_storage::waiting::for_each_at_once;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Divisor of the memory limit that gives the memory for sorting keys while shards are written, and the minimum in bytes.
 const KEY_SHARE: u64 = 8;
@@ -232,7 +231,7 @@ impl ShardWriter<'_> {
         let memory = usize::try_from(memory).unwrap_or(usize::MAX);
         let mut sink = SpoolSink::create(fs, &set.folders.spools, (id, &shard.name), memory)?;
         let mut groups = WrittenShard::new(&shard.name, &mut sink);
-        let memory = self.spare().pop().unwrap_or_default();
+        let memory = self.spare.lock().pop().unwrap_or_default();
         let mut archive = Gatherer::new(self.inputs, self.context, out, memory);
         archive.hash = self.plan.checksums.then(Sha256::new);
         let _ahead = self.read_files_ahead(set, shard)?;
@@ -249,7 +248,7 @@ impl ShardWriter<'_> {
         }
         let scan = groups.finish(archive.position())?;
         let (memory, sha256) = archive.finish(shard.archive_bytes)?;
-        self.spare().push(memory);
+        self.spare.lock().push(memory);
         Ok(FinishedShard { spool: sink.finish(scan)?, sha256 })
     }
 
@@ -267,9 +266,5 @@ impl ShardWriter<'_> {
             }));
         }
         Ok(Some(read_ahead(files.iter().map(|(path, stamp)| (&**path, *stamp)))))
-    }
-
-    fn spare(&self) -> MutexGuard<'_, Vec<GatherMemory>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,13 +8,13 @@ use crate::columns::TextColumn;
 use crate::decoder::{TextDecoder, Value};
 use crate::file::ParquetFile;
 use crate::runs::RunWriter;
-use gristmill_core::Outcome;
+use gristmill_core::{Mutex, Outcome};
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::Result as ParquetResult;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Target size in bytes of the texts of a page.
 pub(super) const PAGE_BYTES: usize = 4 << 20;
@@ -69,7 +69,7 @@ impl LargeTexts {
         while let Some(row) = rows.next_raw() {
             let bytes = match row.value {
                 Value::TooLong(_) => {
-                    self.long_texts.lock().unwrap_or_else(PoisonError::into_inner).insert(row.row);
+                    self.long_texts.lock().insert(row.row);
                     &[]
                 }
                 _ => row.bytes,

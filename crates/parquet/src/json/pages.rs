@@ -21,7 +21,7 @@ use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Maximum size after decompression of a page that is checked as a whole.
 const MAX_WHOLE_PAGE_BYTES: u32 = 256 << 20;
@@ -40,7 +40,7 @@ pub(crate) struct JsonRowGroup<'a> {
 impl JsonRowGroup<'_> {
     /// Returns the reason why a text of a row was not passed to the decoders, if one was not.
     pub(crate) fn long_text(&self, row: u64) -> Option<BadText> {
-        let rows = self.long_texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = self.long_texts.lock();
         rows.contains(&row).then_some(BadText::TooLong)
     }
 }

@@ -12,7 +12,7 @@ use crate::range_read::RangeRead;
 use crate::read::{open_part, open_read, read_whole, ReadFile};
 use crate::waiting::lock_unless_cancelled;
 use gristmill_core::lfs::MAX_LFS_POINTER_BYTES;
-use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome, Subject};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Size of a block, in bytes.
@@ -105,16 +105,12 @@ struct CachedObject {
     last: Mutex<Option<Block>>,
 }
 
-fn fetching() -> MutexGuard<'static, HashSet<PathBuf>> {
-    FETCHING_FILES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Blocks that a read is fetching.
 struct FetchingBlocks<'a>(&'a CachedObject, Range<u64>);
 
 impl Drop for FetchingBlocks<'_> {
     fn drop(&mut self) {
-        let mut fetching = fetching();
+        let mut fetching = FETCHING_FILES.lock();
         self.1.clone().for_each(|number| _ = fetching.remove(&self.0.file(number)));
         FETCHED.notify_all();
     }
@@ -133,10 +129,6 @@ impl CachedObject {
     fn new(path: &Path, info: FileInfo, folder: PathBuf) -> Self {
         let (source, opening) = (OnceLock::new(), Mutex::default());
         Self { path: path.to_owned(), info, folder, source, opening, last: Mutex::default() }
-    }
-
-    fn last(&self) -> MutexGuard<'_, Option<Block>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads bytes from the blocks that contain them.
@@ -160,7 +152,7 @@ impl CachedObject {
     /// Returns a block. If it is not cached, also fetches the uncached blocks after it, up to the offset `end`.
     fn block(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
         loop {
-            if let Some((_, block)) = self.last().as_ref().filter(|(known, _)| *known == number) {
+            if let Some((_, block)) = self.last.lock().as_ref().filter(|(known, _)| *known == number) {
                 return Ok(Arc::clone(block));
             }
             let block = match self.kept(number) {
@@ -170,7 +162,7 @@ impl CachedObject {
                     None => continue,
                 },
             };
-            *self.last() = Some((number, Arc::clone(&block)));
+            *self.last.lock() = Some((number, Arc::clone(&block)));
             return Ok(block);
         }
     }
@@ -179,7 +171,7 @@ impl CachedObject {
     /// fetched, waits for it and returns `None`.
     fn begin(&self, number: u64, end: u64) -> io::Result<Option<FetchingBlocks<'_>>> {
         let first = self.file(number);
-        let mut fetching = fetching();
+        let mut fetching = FETCHING_FILES.lock();
         if !fetching.contains(&first) {
             let is_missing = |number: &u64| {
                 let file = self.file(*number);
@@ -301,7 +293,7 @@ mod tests {
     impl RangeRead for ReportedReads {
         fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
             self.begun.send((offset, buffer.len())).unwrap();
-            self.go_on.lock().unwrap().recv().unwrap();
+            self.go_on.lock().recv().unwrap();
             let from = offset as usize;
             buffer.copy_from_slice(&self.content[from..from + buffer.len()]);
             Ok(())

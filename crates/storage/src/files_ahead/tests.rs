@@ -6,10 +6,6 @@ use crate::read_ahead::{read_ahead, read_heads_ahead};
 /// Held by each test, because all tests share the memory limit.
 static ROOM: Mutex<()> = Mutex::new(());
 
-fn take_room() -> MutexGuard<'static, ()> {
-    ROOM.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Puts objects and returns their paths and stamps.
 fn objects(root: &str, sizes: &[usize]) -> Vec<(PathBuf, FileStamp)> {
     let object = |(number, size): (usize, &usize)| {
@@ -34,7 +30,7 @@ fn content(path: &Path) -> Vec<u8> {
 
 #[test]
 fn object_is_opened_once_for_several_reads() {
-    let _room = take_room();
+    let _room = ROOM.lock();
     let root = "mem://files-ahead/once";
     let files = objects(root, &[10; 120]);
     let _kept = FilesAhead::keep();
@@ -50,7 +46,7 @@ fn object_is_opened_once_for_several_reads() {
 
 #[test]
 fn files_ahead_are_read_by_several_threads_in_any_order() {
-    let _room = take_room();
+    let _room = ROOM.lock();
     let root = "mem://files-ahead/order";
     let files = objects(root, &[10; 64]);
     let _ahead = begin(&files);
@@ -69,7 +65,7 @@ fn files_ahead_are_read_by_several_threads_in_any_order() {
 
 #[test]
 fn files_ahead_beyond_the_memory_limit_are_read() {
-    let _room = take_room();
+    let _room = ROOM.lock();
     let root = "mem://files-ahead/room";
     let size = 4 << 20;
     let files = objects(root, &[size; 40]);
@@ -82,7 +78,7 @@ fn files_ahead_beyond_the_memory_limit_are_read() {
             let mut end = [0; 2];
             file.read_exact_at(&mut end, size as u64 - 2).unwrap();
             assert_eq!(end, [number as u8; 2]);
-            assert!(lock().bytes <= total_limit());
+            assert!(FILES.lock().bytes <= total_limit());
         }
     }
     // Nearly all of them are fetched again, and objects that wait for room are not fetched more often.
@@ -91,7 +87,7 @@ fn files_ahead_beyond_the_memory_limit_are_read() {
 
 #[test]
 fn object_changed_or_removed_since_listing_is_read_in_its_current_state() {
-    let _room = take_room();
+    let _room = ROOM.lock();
     let files = objects("mem://files-ahead/changed", &[10; 3]);
     put(&files[1].0, b"changed");
     remove(&files[2].0);
@@ -103,7 +99,7 @@ fn object_changed_or_removed_since_listing_is_read_in_its_current_state() {
 
 #[test]
 fn files_ahead_give_the_listed_version_until_it_is_listed_again() {
-    let _room = take_room();
+    let _room = ROOM.lock();
     let mut files = objects("mem://files-ahead/version", &[10; 2]);
     let _ahead = begin(&files);
     files.iter().for_each(|(path, _)| assert_eq!(content(path).len(), 10));
@@ -119,7 +115,7 @@ fn files_ahead_give_the_listed_version_until_it_is_listed_again() {
 
 #[test]
 fn heads_of_large_objects_are_fetched_ahead_and_the_rest_on_reading() {
-    let _room = take_room();
+    let _room = ROOM.lock();
     let root = "mem://files-ahead/heads";
     let files = objects(root, &[2 << 20, 10]);
     let _ahead = read_heads_ahead(files.iter().map(|(path, stamp)| (&**path, *stamp)));

@@ -3,10 +3,11 @@
 //! It writes to the real disk until operation `k`, counted from 0, and then does what its [`Fault`] specifies.
 
 use super::{Disk, DiskFile, RealFs};
+use gristmill_core::Mutex;
 use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The kind of failure, and the operation at which it occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,25 +143,22 @@ impl FaultFs {
     }
     /// Returns the number of operations requested so far, including failed ones.
     pub fn ops(&self) -> u64 {
-        self.state().count
+        self.shared.state.lock().count
     }
     /// Returns every operation requested so far.
     pub fn log(&self) -> Vec<(Op, PathBuf)> {
-        self.state().log.clone()
+        self.shared.state.lock().log.clone()
     }
     /// Returns the ranges released from the page cache so far: file, offset and length in bytes. Releasing is not an operation: it changes
     /// nothing and cannot fail.
     pub fn released_ranges(&self) -> Vec<(PathBuf, u64, u64)> {
-        self.state().released_ranges.clone()
-    }
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.state.lock().released_ranges.clone()
     }
     fn next_verdict(&self, op: Op, path: &Path) -> Verdict {
         if let Some(watch) = &self.shared.watch {
             watch(op);
         }
-        let mut state = self.state();
+        let mut state = self.shared.state.lock();
         let now = state.count;
         state.count += 1;
         state.log.push((op, path.to_owned()));
@@ -195,7 +193,7 @@ impl FaultFs {
             let before = tracks.then(|| super::volatile::PriorState::capture(op, path, from));
             run()?;
             if let Some(before) = before {
-                self.state().memory.named(before);
+                self.shared.state.lock().memory.named(before);
             }
             Ok(())
         })
@@ -237,14 +235,14 @@ impl DiskFile for FaultFile {
     fn raw_sync(&mut self) -> io::Result<()> {
         let Self { fs, path, inner } = self;
         fs.run_atomic(Op::Sync, path, || inner.raw_sync())?;
-        fs.state().memory.synced_file(path);
+        fs.shared.state.lock().memory.synced_file(path);
         Ok(())
     }
     fn raw_start_sync(&mut self) {
         self.inner.raw_start_sync();
     }
     fn raw_release_range(&mut self, from: u64, length: u64) {
-        self.fs.state().released_ranges.push((self.path.clone(), from, length));
+        self.fs.shared.state.lock().released_ranges.push((self.path.clone(), from, length));
         self.inner.raw_release_range(from, length);
     }
     fn raw_set_mode(&mut self, mode: u32) -> io::Result<()> {
@@ -269,23 +267,23 @@ impl Disk for FaultFs {
     }
     fn raw_append(&self, path: &Path) -> io::Result<(Box<dyn DiskFile>, u64)> {
         let (inner, bytes) = self.run_atomic(Op::Create, path, || RealFs.raw_append(path))?;
-        self.state().memory.opened(path, bytes);
+        self.shared.state.lock().memory.opened(path, bytes);
         Ok((Box::new(FaultFile { fs: self.clone(), path: path.to_owned(), inner }), bytes))
     }
     fn raw_reopen(&self, path: &Path, length: u64) -> io::Result<Box<dyn DiskFile>> {
         let bytes = std::fs::metadata(path).map_or(length, |facts| facts.len());
         let inner = self.run_atomic(Op::Create, path, || RealFs.raw_reopen(path, length))?;
-        self.state().memory.opened(path, bytes.min(length));
+        self.shared.state.lock().memory.opened(path, bytes.min(length));
         Ok(Box::new(FaultFile { fs: self.clone(), path: path.to_owned(), inner }))
     }
     fn raw_sync_file(&self, path: &Path) -> io::Result<()> {
         self.run_atomic(Op::Sync, path, || RealFs.raw_sync_file(path))?;
-        self.state().memory.synced_file(path);
+        self.shared.state.lock().memory.synced_file(path);
         Ok(())
     }
     fn raw_sync_dir(&self, path: &Path) -> io::Result<()> {
         self.run_atomic(Op::SyncDir, path, || RealFs.raw_sync_dir(path))?;
-        self.state().memory.synced_folder(path);
+        self.shared.state.lock().memory.synced_folder(path);
         Ok(())
     }
     fn raw_rename(&self, from: &Path, to: &Path) -> io::Result<()> {

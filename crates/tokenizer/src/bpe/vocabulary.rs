@@ -6,7 +6,8 @@ use super::pairs::{Merge, IDS};
 use crate::file::ModelFile;
 use crate::join::{join_both, Join2};
 use crate::lists::{Merges, Vocab};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use gristmill_core::Mutex;
+use std::sync::OnceLock;
 
 /// Number of merges whose parts are looked up together.
 const AT_ONCE: usize = 128;
@@ -33,7 +34,7 @@ impl<'a> Lists<'a> {
         let mut merges = vec![Merge::default(); file.merges.len()];
         let known = OnceLock::new();
         let rest = Mutex::new(merges.chunks_mut(PART).enumerate());
-        let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let next = || rest.lock().next();
         let put = || {
             let vocabulary: &Result<Vocabulary<'a>, String> = known.get_or_init(|| Vocabulary::new(file));
             let vocabulary = vocabulary.as_ref().map_err(|why| (0, why.clone()))?;

@@ -4,13 +4,13 @@ use super::detail::{read_detail, Detail, DetailQuestion};
 use super::rows::{FetchedRows, RowRequest, Span};
 use super::state::Search;
 use crate::tui::work::{LatestWorker, Stoppable, Stream, Wake};
-use gristmill_core::{Cancel, Outcome, Subject};
+use gristmill_core::{Cancel, Mutex, Outcome, Subject};
 use gristmill_ops::engine::browse::places::{place_of, SubjectLocation};
 use gristmill_ops::engine::browse::{
     filter, problems, Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, SampleFilter, TokenView,
 };
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Interval at which a running search wakes the frame.
@@ -171,7 +171,7 @@ impl Workers {
     pub fn apply_filter(&mut self, filter: SampleFilter, marks: Arc<Marks>, problems: Arc<ProblemList>) {
         self.stop_filter();
         let number = {
-            let mut filter_matches = lock(&self.filter_matches);
+            let mut filter_matches = self.filter_matches.lock();
             *filter_matches = FilterMatches { number: filter_matches.number + 1, ..FilterMatches::default() };
             filter_matches.number
         };
@@ -185,7 +185,7 @@ impl Workers {
 
     /// Removes and returns the filter results since the last call.
     pub fn take_filter_matches(&mut self) -> FilterMatches {
-        let mut filter_matches = lock(&self.filter_matches);
+        let mut filter_matches = self.filter_matches.lock();
         FilterMatches {
             number: filter_matches.number,
             matches: filter_matches.matches.take(),
@@ -207,7 +207,7 @@ impl Workers {
     pub fn find(&mut self, query: KeyQuery) {
         self.stop_finding();
         self.searches += 1;
-        *lock(&self.search_matches) = SearchMatches { number: self.searches, ..SearchMatches::default() };
+        *self.search_matches.lock() = SearchMatches { number: self.searches, ..SearchMatches::default() };
         self.finder.submit(SearchJob { number: self.searches, query });
     }
 
@@ -218,7 +218,7 @@ impl Workers {
 
     /// Removes and returns the matches since the last call, and how the search ended if it did.
     pub fn take_found(&mut self) -> (Vec<SampleAt>, Option<Search>) {
-        let mut search_matches = lock(&self.search_matches);
+        let mut search_matches = self.search_matches.lock();
         (std::mem::take(&mut search_matches.found), search_matches.ended.take())
     }
 }
@@ -227,11 +227,6 @@ impl Drop for Workers {
     fn drop(&mut self) {
         self.leaving.cancel();
     }
-}
-
-/// Locks shared results. Workers hold the lock only briefly, and never while reading.
-fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn find_place(catalog: &dyn Catalog, wanted: FindRequest, cancel: &Cancel) -> Outcome<FoundLocation> {
@@ -280,7 +275,7 @@ fn run_filter(
     wake: &Wake,
 ) {
     let send = |matches: Option<Arc<Matches>>, ended: Option<Outcome<()>>| {
-        let mut filter_matches = lock(filter_matches);
+        let mut filter_matches = filter_matches.lock();
         if filter_matches.number == job.number {
             filter_matches.matches = matches.or(filter_matches.matches.take());
             filter_matches.ended = ended;
@@ -335,7 +330,7 @@ fn run_search(
 ) {
     let mut batch: Vec<SampleAt> = Vec::new();
     let send = |batch: &mut Vec<SampleAt>, ended: Option<Search>| {
-        let mut search_matches = lock(search_matches);
+        let mut search_matches = search_matches.lock();
         if search_matches.number != job.number {
             return false;
         }

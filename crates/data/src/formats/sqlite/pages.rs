@@ -7,11 +7,11 @@ use super::page::{INDEX_INTERIOR, INDEX_LEAF, TABLE_INTERIOR, TABLE_LEAF};
 use super::record::{read_varint, Field, Fields};
 use super::HEADER_BYTES;
 use gristmill_core::problem::Subject;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, Mutex, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 const ACTIVITY: &str = "reading the index";
 /// Maximum size in bytes of a row or index entry that is read.
@@ -170,7 +170,7 @@ impl DatabasePages {
     }
 
     fn page(&self, number: u32) -> Outcome<Arc<Vec<u8>>> {
-        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = || self.kept.lock();
         if let Some(page) = kept().get(&number) {
             return Ok(Arc::clone(page));
         }

@@ -3,12 +3,12 @@
 
 use super::members::Members;
 use gristmill_core::text::shell_quote;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, Mutex, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Compression of a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -235,7 +235,7 @@ impl Read for CountingReader {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             Err(error) => {
                 let copy = io::Error::from(error.kind());
-                *self.below.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                *self.below.error.lock() = Some(error);
                 Err(copy)
             }
         }
@@ -309,7 +309,7 @@ impl UnpackedReader {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    let below = self.below.error.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    let below = self.below.error.lock().take();
                     if let Some(disk) = below {
                         return Err(Failure::io(self.what, self.file.path(), &disk));
                     }

@@ -8,12 +8,12 @@ use super::columns::{
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, Row, RowBlock};
 use super::{EditRow, FileRewriter, Layout, Position, TableFormat, Text, TextEdits, TextFile};
 use crate::source::jsonl::Unit;
-use gristmill_core::{Cancel, Failure, Outcome, Problem, Subject};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome, Problem, Subject};
 use gristmill_parquet::{
     BadText, ColumnProblem, ParquetFile, Rewriter, TextBlock, TextBlocks, TextColumn, TextDecoder, Value,
 };
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// First bytes of a file, and of a file whose footer is encrypted.
 const MAGICS: [&[u8]; 2] = [b"PAR1", b"PARE"];
@@ -302,7 +302,7 @@ static DECODERS: Mutex<Vec<TextDecoder>> = Mutex::new(Vec::new());
 
 impl RowBlock for TextBlock {
     fn decode(&self, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
-        let spare = || DECODERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let spare = || DECODERS.lock();
         let mut decoder = spare().pop().unwrap_or_default();
         let mut batch = Vec::with_capacity(ROWS_PER_BATCH);
         let group = self.row_group as u64;

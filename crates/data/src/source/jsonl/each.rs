@@ -2,10 +2,10 @@
 
 use super::scan::changed;
 use super::Unit;
-use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome};
 use gristmill_storage::read::ReadFile;
 use memchr::memchr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 /// Maximum size in bytes of a line in memory.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
@@ -61,7 +61,7 @@ pub fn each_line(
                 break waiting;
             }
             if waiting > LONG_LINE_BYTES && held.is_none() {
-                held = Some(turn.lock().unwrap_or_else(PoisonError::into_inner));
+                held = Some(turn.lock());
             }
         };
         let shown = end.min(longest);

@@ -8,7 +8,7 @@ use super::{
     VisitFields, VisitedSample, Visitor,
 };
 use gristmill_core::text::{agree, count, display_safe_bytes};
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, Mutex, Outcome, Subject};
 use gristmill_data::formats::energon::layout::NV_META;
 use gristmill_storage::files::{self, FileKind};
 use gristmill_storage::location::is_remote;
@@ -16,7 +16,7 @@ use gristmill_storage::read::stamp_at;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 const ACTIVITY: &str = "looking into the folder";
 /// Name of the group of the files directly in the root.
@@ -141,10 +141,6 @@ impl SkippedEntries {
 }
 
 impl FolderIndex {
-    fn names(&self) -> MutexGuard<'_, Vec<Arc<PackedNames>>> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn walk(&self, cancel: &Cancel) {
         let ancestors = folders_above(&self.root);
         let mut ahead = vec![PendingFolder { relative: PathBuf::new(), ancestors, depth: 0 }];
@@ -190,12 +186,12 @@ impl FolderIndex {
 
     fn add(&self, name: Arc<str>, packed: PackedNames, note: Option<Arc<str>>) {
         let count = packed.len();
-        self.names().push(Arc::new(packed));
+        self.names.lock().push(Arc::new(packed));
         self.state.add(name, count, note);
     }
 
     fn packed(&self, group: u32) -> Arc<PackedNames> {
-        self.names().get(group as usize).cloned().unwrap_or_default()
+        self.names.lock().get(group as usize).cloned().unwrap_or_default()
     }
 
     fn path_of(&self, group: u32, name: &str) -> PathBuf {

@@ -10,7 +10,7 @@ use super::{
     Background, BrowsePart, BrowseSample, Catalog, CatalogHead, Groups, OpenedCatalog, SampleAt, SamplesFile,
     StopOnDrop, VisitFields, Visitor,
 };
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, Mutex, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
 use gristmill_data::source::documents::Packing;
 use gristmill_data::source::file_start::{start_of, FileStart};
@@ -19,7 +19,7 @@ use gristmill_data::source::kind::is_packed_jsonl;
 use gristmill_storage::read::{open_read, ReadFile};
 use gristmill_storage::scratch::Scratch;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Bytes read at a time while searching for lines.
 const READ_BYTES: usize = 256 << 10;
@@ -130,17 +130,13 @@ impl LineIndex {
         self.state.begin(std::iter::once((Arc::from(name), bytes, note)), None);
     }
 
-    fn lines(&self) -> MutexGuard<'_, PackedOffsets> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn find_lines(&self, mut source: impl LineBytes, cancel: &Cancel) {
         let failure = match self.scan(&mut source, cancel) {
             Err(failure) if failure.is_cancelled() => return,
             Err(failure) => Some(failure.why),
             Ok(()) => source.cut_short(),
         };
-        self.state.finish(0, self.lines().len(), failure.map(Arc::from));
+        self.state.finish(0, self.lines.lock().len(), failure.map(Arc::from));
     }
 
     /// Parses the lines that begin and end like JSON objects. Lines that cannot be read are reported when they are viewed.
@@ -162,7 +158,7 @@ impl LineIndex {
                 });
             }
             if let Some(known) = found {
-                let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut problems = self.problems.lock();
                 Arc::make_mut(&mut problems).add(SampleAt { group: 0, index }, with_key(known, index));
             }
             index += 1;
@@ -198,7 +194,7 @@ impl LineIndex {
         }
         found.line(line, at);
         found.hand_over();
-        let mut lines = self.lines();
+        let mut lines = self.lines.lock();
         lines.set_end(at);
         lines.shrink();
         Ok(())
@@ -229,7 +225,7 @@ impl ListBatch<'_> {
             match self.batch.last_mut() {
                 Some(before) => before.1 = end,
                 None => {
-                    let mut lines = self.shared.lines();
+                    let mut lines = self.shared.lines.lock();
                     if lines.len() == 0 {
                         return;
                     }
@@ -244,7 +240,7 @@ impl ListBatch<'_> {
     }
 
     fn hand_over(&mut self) {
-        let mut lines = self.shared.lines();
+        let mut lines = self.shared.lines.lock();
         let first = lines.len();
         let mut bad = Vec::new();
         for (index, (begin, end, is_object)) in (first..).zip(self.batch.drain(..)) {
@@ -256,7 +252,7 @@ impl ListBatch<'_> {
         let count = lines.len();
         drop(lines);
         if !bad.is_empty() {
-            let mut problems = self.shared.problems.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut problems = self.shared.problems.lock();
             let list = Arc::make_mut(&mut problems);
             let why: Arc<str> = Arc::from(NO_OBJECT);
             for index in bad {
@@ -280,7 +276,7 @@ impl Jsonl {
     fn spans(&self, first: u64, count: usize) -> Outcome<Vec<(u64, u64)>> {
         match &self.index {
             Some(index) => index.spans(first, count),
-            None => Ok(self.shared.lines().spans(first, count)),
+            None => Ok(self.shared.lines.lock().spans(first, count)),
         }
     }
 
@@ -313,7 +309,7 @@ impl Catalog for Jsonl {
     }
 
     fn problems(&self) -> Arc<ProblemList> {
-        Arc::clone(&self.shared.problems.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.shared.problems.lock())
     }
 
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {

@@ -7,7 +7,7 @@ use super::{
     SampleAt, StopOnDrop, VisitFields, Visitor,
 };
 use crate::engine::recorded::{update_command, IndexedShards, MAX_REPORT_BYTES};
-use gristmill_core::{Cancel, DatasetKind, ExitClass, Failure, FileStamp, Outcome, Shard, Subject};
+use gristmill_core::{Cancel, DatasetKind, ExitClass, Failure, FileStamp, Mutex, Outcome, Shard, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::key_pages::{KeyLocation, KeyPages};
 use gristmill_data::formats::energon::layout;
@@ -22,7 +22,7 @@ use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{pause, stamp_at};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 const ACTIVITY: &str = "looking at the data set";
 /// Limit of idle connections in the pool.
@@ -109,7 +109,7 @@ struct PreparedCatalog {
 
 /// Determines the size of every shard, and which shards cannot be read or have changed.
 fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
-    let current = || Arc::clone(&state.lock().unwrap_or_else(PoisonError::into_inner));
+    let current = || Arc::clone(&state.lock());
     let indexed = IndexedShards::read(root, MAX_REPORT_BYTES);
     let mut groups = current().groups.clone();
     let at_once = if is_remote(root) { groups.len() } else { 1 };
@@ -132,7 +132,7 @@ fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
         }
     }
     let next = Groups::new(current().version + 1, groups, true);
-    *state.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+    *state.lock() = Arc::new(next);
 }
 
 /// Returns a shard by its relative name. The name may come from a file, so a name that leads out of the data set is refused.
@@ -175,7 +175,7 @@ impl PreparedCatalog {
 
     /// Takes a connection for one query from the pool, or opens one.
     fn check_out(&self, cancel: &Cancel) -> Outcome<Tables> {
-        let kept = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let kept = self.pool.lock().pop();
         let mut tables = match kept {
             Some(tables) => tables,
             None => {
@@ -231,7 +231,7 @@ impl PreparedCatalog {
     }
 
     fn return_tables(&self, tables: Tables) {
-        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = self.pool.lock();
         if pool.len() < MAX_KEPT_CONNECTIONS {
             pool.push(tables);
         }
@@ -317,7 +317,7 @@ impl Catalog for PreparedCatalog {
     }
 
     fn groups(&self) -> Arc<Groups> {
-        Arc::clone(&self.groups.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.groups.lock())
     }
 
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {

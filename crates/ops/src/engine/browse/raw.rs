@@ -10,14 +10,14 @@ use super::{
     VisitedSample, Visitor,
 };
 use gristmill_core::{
-    Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
-    Severity, Shard, Subject,
+    Cancel, DatasetKind, Failure, Handles, HiddenSample, Mutex, Outcome, PartRow, Problem, ProblemSink, Progress,
+    SampleRow, Severity, Shard, Subject,
 };
 use gristmill_data::source::discover::discover;
 use gristmill_data::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
 use gristmill_storage::location::is_remote;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -83,11 +83,7 @@ struct RawShard {
     offsets: Mutex<PackedOffsets>,
 }
 
-impl RawShard {
-    fn offsets(&self) -> std::sync::MutexGuard<'_, PackedOffsets> {
-        self.offsets.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl RawShard {}
 
 impl ShardIndex {
     fn find_shards(&self, named: Option<Vec<Shard>>) {
@@ -135,8 +131,8 @@ impl ShardIndex {
             self.turns.end_one();
             match outcome {
                 Err(failure) if failure.is_cancelled() => return,
-                Err(failure) => self.state.finish(group, shard.offsets().len(), Some(Arc::from(failure.why))),
-                Ok(()) => self.state.finish(group, shard.offsets().len(), None),
+                Err(failure) => self.state.finish(group, shard.offsets.lock().len(), Some(Arc::from(failure.why))),
+                Ok(()) => self.state.finish(group, shard.offsets.lock().len(), None),
             }
         }
     }
@@ -149,18 +145,18 @@ impl ShardIndex {
         let mut sink = OffsetSink { shard, group, index: self, findings, parts: 0, batch, flushed };
         let scanned = scan_shard(&shard.shard, &mut sink, &handles);
         sink.flush();
-        shard.offsets().shrink();
+        shard.offsets.lock().shrink();
         scanned.map(drop)
     }
 
     fn take_findings(&self, group: u32, shard: &RawShard, findings: ShardFindings) {
-        let found = findings.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = findings.0.into_inner();
+        let mut keys = self.keys.lock();
         if found.is_empty() && keys.is_reported() {
             return;
         }
-        let offsets = shard.offsets();
-        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        let offsets = shard.offsets.lock();
+        let mut problems = self.problems.lock();
         let list = Arc::make_mut(&mut problems);
         for (offset, known) in found {
             // Damage between samples is assigned to the preceding sample.
@@ -179,7 +175,7 @@ impl ShardIndex {
     }
 
     fn add_other(&self, problem: Problem) {
-        Arc::make_mut(&mut self.problems.lock().unwrap_or_else(PoisonError::into_inner)).add_other(problem);
+        Arc::make_mut(&mut self.problems.lock()).add_other(problem);
     }
 
     fn shard(&self, group: u32) -> Outcome<&RawShard> {
@@ -194,7 +190,7 @@ struct ShardFindings(Mutex<Vec<(u64, SampleProblem)>>);
 
 impl ShardFindings {
     fn lock(&self) -> MutexGuard<'_, Vec<(u64, SampleProblem)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn keep(&self, offset: u64, problem: SampleProblem) {
@@ -236,7 +232,7 @@ impl OffsetSink<'_> {
     }
 
     fn flush(&mut self) {
-        let mut offsets = self.shard.offsets();
+        let mut offsets = self.shard.offsets.lock();
         for (offset, end) in self.batch.drain(..) {
             offsets.push(offset, end);
         }
@@ -255,7 +251,7 @@ impl ScanSink for OffsetSink<'_> {
     fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
         let parts = std::mem::take(&mut self.parts);
         let at = SampleAt { group: self.group, index: row.sample_index };
-        self.index.keys.lock().unwrap_or_else(PoisonError::into_inner).add(row.key, at, parts);
+        self.index.keys.lock().add(row.key, at, parts);
         for (_, known) in self.findings.lock().iter_mut().rev().take_while(|(at, _)| *at >= row.byte_offset) {
             known.key.get_or_insert_with(|| Arc::from(row.key));
         }
@@ -291,7 +287,7 @@ impl Catalog for Raw {
     }
 
     fn problems(&self) -> Arc<ProblemList> {
-        Arc::clone(&self.shared.problems.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.shared.problems.lock())
     }
 
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
@@ -299,7 +295,7 @@ impl Catalog for Raw {
         let groups = self.groups();
         super::over_groups(&groups, from, count.min(super::MAX_ROWS), |group, first, count| {
             let shard = self.shared.shard(group)?;
-            let spans = shard.offsets().spans(first, usize::try_from(count).unwrap_or(0));
+            let spans = shard.offsets.lock().spans(first, usize::try_from(count).unwrap_or(0));
             super::or_defects(headers::window(&shard.shard, group, first, &spans, cancel), group, first, count)
         })
     }

@@ -1,8 +1,8 @@
 //! Groups whose counts grow while they are viewed, and the order in which they are scanned.
 
 use super::{Group, Groups};
-use gristmill_core::Cancel;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use gristmill_core::{Cancel, Mutex};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Minimum time between two published states.
@@ -40,18 +40,14 @@ fn blank(name: Arc<str>, bytes: u64, failure: Option<Arc<str>>) -> Group {
 }
 
 impl GroupsState {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the last published state.
     pub(super) fn groups(&self) -> Arc<Groups> {
-        Arc::clone(&self.inner().current)
+        Arc::clone(&self.inner.lock().current)
     }
 
     /// Sets all groups: name, bytes and note of each. `failure` is the reason if there are none.
     pub(super) fn begin(&self, groups: impl Iterator<Item = (Arc<str>, u64, Option<Arc<str>>)>, failure: Option<&str>) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         inner.groups = groups.map(|(name, bytes, note)| blank(name, bytes, note)).collect();
         inner.uncounted = inner.groups.len();
         inner.is_listed = true;
@@ -63,21 +59,21 @@ impl GroupsState {
 
     /// Adds a group whose samples are already counted.
     pub(super) fn add(&self, name: Arc<str>, samples: u64, failure: Option<Arc<str>>) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         inner.groups.push(Group { samples, is_counted: true, ..blank(name, 0, failure) });
         inner.publish(false);
     }
 
     /// Marks the list of groups as final.
     pub(super) fn listed(&self) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         inner.is_listed = true;
         inner.publish(true);
     }
 
     /// Sets the number of samples found in a group so far.
     pub(super) fn grow(&self, group: u32, samples: u64) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         if let Some(group) = inner.groups.get_mut(group as usize) {
             group.samples = samples;
         }
@@ -86,7 +82,7 @@ impl GroupsState {
 
     /// Marks a group as counted.
     pub(super) fn finish(&self, group: u32, samples: u64, failure: Option<Arc<str>>) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         if let Some(group) = inner.groups.get_mut(group as usize) {
             group.samples = samples;
             group.failure = failure.or_else(|| group.failure.take());
@@ -122,14 +118,10 @@ struct ScanQueueState {
 }
 
 impl ScanQueue {
-    fn inner(&self) -> MutexGuard<'_, ScanQueueState> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Sets the number of groups. The first `free` groups are all scanned; another group only if it, or a group shortly before it, is
     /// preferred.
     pub(super) fn begin(&self, count: usize, free: usize) {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         inner.taken = Some(vec![false; count]);
         inner.free = inner.free.max(free);
         drop(inner);
@@ -138,37 +130,37 @@ impl ScanQueue {
 
     /// Allows the scan of all groups.
     pub(super) fn allow_all_scans(&self) {
-        self.inner().free = usize::MAX;
+        self.inner.lock().free = usize::MAX;
         self.changed.notify_all();
     }
 
     /// Records that the scan of a group has ended.
     pub(super) fn end_one(&self) {
-        self.inner().running -= 1;
+        self.inner.lock().running -= 1;
     }
 
     /// Whether no group is scanned until one is preferred.
     pub(super) fn is_idle(&self) -> bool {
-        let inner = self.inner();
+        let inner = self.inner.lock();
         inner.running == 0 && inner.taken.is_some() && inner.first_left >= inner.free
     }
 
     /// Ends the waiting of all workers.
     pub(super) fn close(&self) {
-        self.inner().is_closed = true;
+        self.inner.lock().is_closed = true;
         self.changed.notify_all();
     }
 
     /// Makes a group the next one to be scanned.
     pub(super) fn prefer(&self, group: u32) {
-        self.inner().preferred = Some(group);
+        self.inner.lock().preferred = Some(group);
         self.changed.notify_all();
     }
 
     /// Returns the group to scan next. Waits until the groups are known, and until a remaining group may be scanned. Returns `None` if none
     /// remains, or when cancelled.
     pub(super) fn next(&self, cancel: &Cancel) -> Option<u32> {
-        let mut inner = self.inner();
+        let mut inner = self.inner.lock();
         loop {
             if inner.is_closed || cancel.is_cancelled() {
                 return None;

@@ -6,12 +6,12 @@ use super::{
     or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, CatalogHead, Groups, OpenedCatalog,
     ProblemList, SampleAt, SamplesFile, StopOnDrop, VisitFields, Visitor,
 };
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Problem, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, Mutex, Outcome, Problem, Subject};
 use gristmill_data::source::documents::{tables_in_order, Table, TableFormat};
 use gristmill_storage::waiting::for_each_at_once;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 const ACTIVITY: &str = "reading the rows";
 /// Approximate size of a chunk of decoded rows in bytes, and maximum number of its rows.
@@ -96,7 +96,7 @@ impl TableIndex {
     }
 
     fn table(&self, group: u32) -> Outcome<Arc<dyn Table>> {
-        let opened = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = || self.opened.lock();
         if let Some(table) = take_cached(&mut opened(), |(number, _)| *number == group) {
             return Ok(table.1);
         }
@@ -114,7 +114,7 @@ impl TableIndex {
 
     /// Returns the chunk that contains a row.
     fn chunk(&self, group: u32, row: u64) -> Outcome<Arc<Chunk>> {
-        let chunks = || self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let chunks = || self.chunks.lock();
         if let Some(chunk) = take_cached(&mut chunks(), |chunk| chunk.group == group && chunk.row(row).is_some()) {
             return Ok(chunk);
         }

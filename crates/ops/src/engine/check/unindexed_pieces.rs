@@ -4,13 +4,12 @@
 use super::PreparedDataset;
 use crate::engine::index::{self, SpooledShard};
 use crate::engine::plan::scattered_problem;
-use gristmill_core::{DuplicateKeys, Handles, Outcome, ProblemSink, Shard, ShardId};
+use gristmill_core::{DuplicateKeys, Handles, Mutex, Outcome, ProblemSink, Shard, ShardId};
 use gristmill_data::formats::energon::tables::{SampleRecord, Tables};
 use gristmill_data::source::tar::{ScanSink, ShardScan};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::scratch::Scratch;
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 
 /// Limit of compared parts of one sample.
 const MAX_PARTS: usize = 1 << 16;
@@ -81,14 +80,14 @@ impl KeySpools {
         let scan = spooled.scan.clone();
         // Samples that are separated by AppleDouble files are reported as such.
         if !scan.apple_double.as_ref().is_some_and(|entries| entries.is_refused()) {
-            self.spools.lock().unwrap_or_else(PoisonError::into_inner).push((shard.1 .0, spooled));
+            self.spools.lock().push((shard.1 .0, spooled));
         }
         Ok(scan)
     }
 
     /// Reports the samples in several pieces. Must be called after all shards were scanned.
     pub(super) fn finish(&self, prepared: &PreparedDataset, handles: &Handles<'_>) -> Outcome<()> {
-        let mut spools = self.spools.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spools = self.spools.lock();
         spools.sort_by_key(|(number, _)| *number);
         let shards: Vec<(u32, &SpooledShard)> = spools.iter().map(|(number, spool)| (*number, spool)).collect();
         let groups = index::scattered_samples(&RealFs, &shards, self.scratch.path(), handles.cancel)?.scattered;

@@ -2,11 +2,10 @@
 
 use super::lint::problem;
 use super::messages::bad_line;
-use gristmill_core::{Failure, Handles, Outcome, Problem, Severity, Subject};
+use gristmill_core::{Failure, Handles, Mutex, Outcome, Problem, Severity, Subject};
 use gristmill_data::source::jsonl::Unit;
 use gristmill_data::source::jsonl::{each_line, BadLine, Checker, Line, LineEnds, MAX_LINE_BYTES};
 use gristmill_storage::read::ReadFile;
-use std::sync::Mutex;
 
 /// Bytes of a very long line copied at a time.
 const CHUNK_BYTES: usize = 1 << 20;

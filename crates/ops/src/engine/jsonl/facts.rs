@@ -1,7 +1,7 @@
 //! Facts from the first records of a JSONL file, for the facts view, the home screen and `info`.
 
 use super::{messages, Lengths};
-use gristmill_core::{Cancel, Failure, Outcome, Problem};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome, Problem};
 use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
 use gristmill_data::source::file_start::{start_of, FileStart};
 use gristmill_data::source::jsonl::{each_line, Line, LineEnds, Unit};
@@ -10,7 +10,6 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Mutex;
 
 /// Limit of bytes of records that are read.
 const MAX_BYTES: u64 = 64 << 20;

@@ -3,11 +3,10 @@
 use super::messages::leave_out_hint;
 use super::LineCounts;
 use gristmill_core::text::display_safe_bytes;
-use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_core::{Failure, Handles, Mutex, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::source::jsonl::{each_line, Checker, Issue, Line, LineEnds, Unit, MAX_LINE_BYTES};
 use gristmill_storage::read::ReadFile;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 
 /// Limit of findings of one kind that are reported individually per range; the others are counted.
 const MAX_REPORTED: u64 = 50;

@@ -6,7 +6,7 @@ use super::sample_hasher::{bit, PartRef, SampleHasher};
 use super::{Leak, LeakKind, LeakLocation, LeakOptions, Leaks, SplitLayout};
 use crate::engine::check::PreparedDataset;
 use gristmill_core::{
-    Cancel, Handles, Outcome, Problem, ProblemKind, ProblemSink, Progress, RunOptions, ShardId, Subject,
+    Cancel, Handles, Mutex, Outcome, Problem, ProblemKind, ProblemSink, Progress, RunOptions, ShardId, Subject,
 };
 use gristmill_data::source::compressed_start;
 use gristmill_data::source::tar::scan_shard;
@@ -19,7 +19,7 @@ use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, S
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Maximum number of distinct part names; further names are missing in the report.
 const PART_NAMES: usize = 4_096;
@@ -91,7 +91,7 @@ struct PartNames(Mutex<(Vec<String>, HashMap<String, u64>)>);
 
 impl PartNames {
     fn number(&self, name: &str) -> u64 {
-        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.0.lock();
         let (names, numbers) = &mut *guard;
         if let Some(&number) = numbers.get(name) {
             return number;
@@ -104,7 +104,7 @@ impl PartNames {
         names.len() as u64
     }
     fn name(&self, number: u64) -> Option<String> {
-        let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.0.lock();
         guard.0.get(usize::try_from(number).ok()?.checked_sub(1)?).cloned()
     }
 }
@@ -302,7 +302,7 @@ impl LeakSearch {
         let taken =
             ShardTotals { shards: 1, samples: hasher.samples, contents: hasher.compared, met: hasher.found_parts };
         if scan.samples != count {
-            self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(id.0);
+            self.changed.lock().insert(id.0);
             let message = "it has changed since it was indexed; its current content was compared";
             let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(&shard.name), message);
             handles.problems.report(
@@ -412,7 +412,7 @@ impl LeakSearch {
     }
 
     fn changed(&self) -> HashSet<u32> {
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.changed.lock().clone()
     }
 
     /// Returns the number of samples in each split, including individually excluded samples.

@@ -8,7 +8,7 @@ use crate::job::job_progress::{cost, Forecast};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_core::{Failure, Mutex, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::formats::folder_of_set;
 use gristmill_storage::files::{self, missing_folders, FolderEntry};
 use gristmill_storage::location::is_remote;
@@ -17,7 +17,7 @@ use gristmill_storage::store::WatchBytes;
 use gristmill_storage::transfer::{copy_file, copy_in_store, copy_memory, draft_prefix, CopyFailure};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Divisor of the memory that copies may use.
@@ -228,7 +228,7 @@ impl MemoryBudget {
     /// Waits until this much memory is free, or all of it if the total is less.
     fn wait_for_memory(&self, bytes: u64) -> MemoryShare<'_> {
         let bytes = bytes.min(self.total);
-        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = self.left.lock();
         let is_short = |left: &mut u64| *left < bytes;
         let mut left = self.returned.wait_while(left, is_short).unwrap_or_else(PoisonError::into_inner);
         *left -= bytes;
@@ -238,7 +238,7 @@ impl MemoryBudget {
 
 impl Drop for MemoryShare<'_> {
     fn drop(&mut self) {
-        *self.budget.left.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
+        *self.budget.left.lock() += self.bytes;
         self.budget.returned.notify_all();
     }
 }

@@ -1,9 +1,10 @@
 //! Memory for spill buffers, in chunks that are reused by later buffers.
 
 #[cfg(target_os = "linux")]
+use gristmill_core::Mutex;
 use memmap2::Advice;
 use memmap2::{MmapMut, MmapOptions};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
 /// Chunks requested at a time: several huge pages, plus the remainders before and after them.
@@ -99,13 +100,9 @@ impl Budget {
         })))
     }
 
-    fn chunks(&self) -> MutexGuard<'_, Chunks> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns an empty chunk; `None` if all are in use.
     pub(super) fn take(&self) -> Option<Chunk> {
-        let mut chunks = self.chunks();
+        let mut chunks = self.0.lock();
         if let Some(chunk) = chunks.spare.pop() {
             return Some(chunk);
         }
@@ -122,7 +119,7 @@ impl Budget {
     /// Takes back a chunk.
     pub(super) fn return_chunk(&self, mut chunk: Chunk) {
         chunk.clear();
-        self.chunks().spare.push(chunk);
+        self.0.lock().spare.push(chunk);
     }
 }
 
@@ -139,7 +136,7 @@ mod tests {
                 true => taken.pop().into_iter().for_each(|chunk| budget.return_chunk(chunk)),
                 false => taken.extend(budget.take()),
             }
-            let chunks = budget.chunks();
+            let chunks = budget.0.lock();
             let untaken = chunks.spare.len() + chunks.reserved.len() + chunks.unrequested as usize;
             assert_eq!(taken.len() + untaken, 3, "{step}");
         }

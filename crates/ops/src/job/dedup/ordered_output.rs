@@ -8,10 +8,10 @@ use super::write::{PlaceInLine, WrittenFile, WrittenParts, WrittenRanges};
 use super::Figures;
 use crate::engine::dedup::output::CompressedOutput;
 use crate::engine::dedup::removed::{RangeBlocks, Section};
-use gristmill_core::{Cancel, Outcome};
+use gristmill_core::{Cancel, Mutex, Outcome};
 use gristmill_data::source::dedup::Position;
 use gristmill_storage::fs::BufferedFile;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Interval at which a waiting thread checks for cancellation.
@@ -76,7 +76,7 @@ impl OrderedOutput {
     }
 
     pub(super) fn into_written(self) -> WrittenParts {
-        let down = self.down.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let down = self.down.into_inner();
         WrittenParts { files: down.files, lines: down.lines, ranges: down.written, is_resumed: false }
     }
 
@@ -87,7 +87,7 @@ impl OrderedOutput {
 
     /// Waits until a piece is next, which then has exclusive access.
     pub(super) fn wait_for(&self, piece: usize, cancel: &Cancel) -> Outcome<MutexGuard<'_, OutputState>> {
-        let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut down = self.down.lock();
         while down.next != piece {
             cancel.check()?;
             down = self.turn.wait_timeout(down, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;

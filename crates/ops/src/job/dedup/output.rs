@@ -1,10 +1,10 @@
 //! A file of the result, hashed while it is written.
 
 use super::spill_buffer::Mark;
-use gristmill_core::Outcome;
+use gristmill_core::{Mutex, Outcome};
 use gristmill_storage::fs::{BufferedFile, Fs, WriteFile};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes that are buffered before they are written.
@@ -25,7 +25,7 @@ impl Hash {
     /// Closes the file and returns its mark.
     pub(super) fn close(&self, file: BufferedFile) -> Outcome<Mark> {
         let bytes = file.close()?;
-        Ok(Mark { bytes, xxh3: self.0.lock().unwrap_or_else(PoisonError::into_inner).digest() })
+        Ok(Mark { bytes, xxh3: self.0.lock().digest() })
     }
 }
 
@@ -37,7 +37,7 @@ struct HashingWriter {
 
 impl WriteFile for HashingWriter {
     fn write_all(&mut self, bytes: &[u8]) -> Outcome<()> {
-        self.hash.0.lock().unwrap_or_else(PoisonError::into_inner).update(bytes);
+        self.hash.0.lock().update(bytes);
         self.inner.write_all(bytes)
     }
     fn overwrite(&mut self, bytes: &[u8], offset: u64) -> Outcome<()> {

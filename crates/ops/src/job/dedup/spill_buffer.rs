@@ -2,7 +2,7 @@
 //! scratch file after that.
 
 use super::budget::{Budget, Chunk, CHUNK_BYTES};
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, Mutex, Outcome};
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, WriteFile};
 use gristmill_storage::read::{open_read, ReadFile};
@@ -10,7 +10,7 @@ use prefetch_index::prefetch_index;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes of a scratch file that are read at a time when it is checked.
@@ -290,7 +290,7 @@ impl OpenFiles {
     /// Returns a file, opening it if necessary.
     fn get(&self, path: &Path, number: usize) -> Outcome<Arc<ReadFile>> {
         let Some(place) = self.0.get(number % MAX_OPEN_FILES) else { return open_read(path).map(Arc::new) };
-        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = place.lock();
         match &*place {
             Some((known, file)) if *known == number => Ok(Arc::clone(file)),
             _ => {
@@ -305,7 +305,7 @@ impl OpenFiles {
     /// Closes all files before they are removed.
     pub(super) fn close(&self) {
         for place in &self.0 {
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *place.lock() = None;
         }
     }
 }
@@ -377,7 +377,7 @@ mod tests {
             write_file(&RealFs, &path, number.to_string().as_bytes(), 0o600).unwrap();
             assert_eq!(open.get(&path, number).unwrap().path(), path);
         }
-        let last = open.0.iter().filter_map(|place| place.lock().unwrap().clone()).map(|(number, _)| number).min();
+        let last = open.0.iter().filter_map(|place| place.lock().clone()).map(|(number, _)| number).min();
         assert_eq!(last, Some(2 * MAX_OPEN_FILES));
         let kept = open.get(&dir.path().join("0"), 0).unwrap();
         open.close();

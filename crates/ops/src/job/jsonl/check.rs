@@ -4,11 +4,10 @@ use super::pooled;
 use crate::engine::check::CheckCounts;
 use crate::engine::jsonl::{lint_unit, open, report_bad, report_not_utf8, units, IndexCompare, LineCounts};
 use crate::job::pool::run_units;
-use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
+use gristmill_core::{Failure, Handles, Mutex, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{index_path, open_file};
 use gristmill_storage::read::ReadFile;
 use std::path::Path;
-use std::sync::Mutex;
 
 /// Rebuilds the index piece by piece within the memory limit, and compares it with the one on disk. Fails if the file has no index.
 pub fn run_verify(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<CheckCounts> {

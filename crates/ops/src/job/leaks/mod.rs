@@ -9,12 +9,12 @@ use super::task::{Task, TaskContext};
 use super::Phase;
 use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, RecordBuffer, ShardTotals, SplitLayout};
 use gristmill_core::text::{display_safe, hint_for};
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
+use gristmill_core::{Failure, Mutex, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::scratch::Scratch;
 use serde::Serialize;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Result of a check. The leaks are its result, not problems of the run; see [`Leaks::certain_count`].
 #[derive(Clone, Debug, Serialize)]
@@ -83,13 +83,13 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
     context.phase_of(Phase::Scan, "shard", taking);
     context.progress.expect(units.len() as u64, bytes);
     let taken = run_units(&units, threads, &context.cancel, |unit| {
-        let free = buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let free = buffers.lock().pop();
         let mut buffer = free.ok_or_else(|| {
             gristmill_core::Failure::environment("comparing the splits", "a worker of it panicked")
                 .with_hint("please report it with the output of `gristmill bug-report`")
         })?;
         let taken = search.add_shard(*unit, &mut buffer, &context.handles());
-        buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+        buffers.lock().push(buffer);
         taken
     })?;
     let mut compared = ShardTotals::default();
@@ -99,14 +99,8 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
     }
     let bytes = context.progress.read().bytes_done;
     context.phase_of(Phase::Tables, "record", "comparing the splits");
-    let mut buffers = buffers.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut buffers = buffers.into_inner();
     buffers.sort_by_key(RecordBuffer::number);
     let found = search.finish(buffers, &*context.fs, scratch.path(), &context.options, &context.handles())?;
-    Ok(LeakReport {
-        content,
-        compared,
-        bytes,
-        found,
-        findings: context.run_findings(),
-    })
+    Ok(LeakReport { content, compared, bytes, found, findings: context.run_findings() })
 }

@@ -367,9 +367,16 @@ fn leak_check_refuses_unknown_parts_and_reports_if_nothing_was_compared() {
         let failure = task.wait().err().unwrap();
         assert!(failure.why.contains("`zzz`") && !failure.why.contains("`txt`"), "{failure:?}");
         let report = set.check_with(options(&["txt"], 1), run.clone());
-        assert!(report.compared.contents == 3 && report.findings.problems.is_empty() && report.found.certain_count() == 1);
+        assert!(
+            report.compared.contents == 3 && report.findings.problems.is_empty() && report.found.certain_count() == 1
+        );
         let report = set.check_with(options(&["txt"], 1 << 20), run);
-        assert_eq!((report.compared.contents, report.findings.problems.len()), (0, 1), "{:?}", report.findings.problems);
+        assert_eq!(
+            (report.compared.contents, report.findings.problems.len()),
+            (0, 1),
+            "{:?}",
+            report.findings.problems
+        );
         assert_eq!(report.findings.problems[0].kind, ProblemKind::MatchesNothing);
     }
 }

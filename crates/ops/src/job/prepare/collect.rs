@@ -6,12 +6,11 @@ use super::super::pool;
 use super::super::scan::{into_fatal_failure, unchanged};
 use super::Context;
 use crate::engine::index::SpooledShard;
-use gristmill_core::{text, Cancel, Failure, FileStamp, Outcome, ProblemKind, Shard, Subject};
+use gristmill_core::{text, Cancel, Failure, FileStamp, Mutex, Outcome, ProblemKind, Shard, Subject};
 use gristmill_storage::listing::find_changed;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Interval at which an adopted scan is checked for finished shards.
@@ -46,7 +45,7 @@ pub(super) fn collect(
     resume(context, selection, &folder, &journal, &collected)?;
     adopt_live(context, selection, &folder, &journal, &collected)?;
     scan_missing(context, selection, &folder, &journal, &collected)?;
-    let mut collected = collected.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut collected = collected.into_inner();
     let mut spools = Vec::with_capacity(selection.positions.len());
     for &position in &selection.positions {
         if let Some(spool) = collected.get_mut(position).and_then(Option::take) {
@@ -83,11 +82,11 @@ pub(super) fn spool_folder(own: &RunFolder) -> PathBuf {
 type Collected = Mutex<Vec<Option<SpooledShard>>>;
 
 fn has(collected: &Collected, position: usize) -> bool {
-    collected.lock().unwrap_or_else(PoisonError::into_inner).get(position).is_some_and(Option::is_some)
+    collected.lock().get(position).is_some_and(Option::is_some)
 }
 
 fn store_shard(collected: &Collected, position: usize, spooled: SpooledShard) {
-    if let Some(slot) = collected.lock().unwrap_or_else(PoisonError::into_inner).get_mut(position) {
+    if let Some(slot) = collected.lock().get_mut(position) {
         *slot = Some(spooled);
     }
 }

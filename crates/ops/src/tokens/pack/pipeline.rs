@@ -4,11 +4,11 @@ use super::assemble::Assembler;
 use super::feed::{BlockAndPosition, PassReader};
 use crate::job::pool::{run_both, run_units};
 use crate::tokens::encode::{EncodingSpec, PackedPiece, Packer};
-use gristmill_core::{Cancel, Failure, Outcome, PackPlan};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome, PackPlan};
 use gristmill_tokenizer::{Mismatch, Tokenizer};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, PoisonError};
 use std::time::Duration;
 
 /// Interval at which a thread that waits for memory checks for cancellation.
@@ -76,7 +76,7 @@ pub(super) fn run(
     };
     // The tokenizers are compared while texts are packed. The pass ends when both have finished.
     run_both(&mut verify_against_reference, &mut pack);
-    let waiting = pipeline.line.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let waiting = pipeline.line.into_inner();
     match (waiting.mismatch, result) {
         (Some(mismatch), _) => Ok(PassEnd::Mismatch(mismatch)),
         (None, Err(failure)) => Err(failure),
@@ -113,17 +113,13 @@ struct ReorderBuffer<'a, 'b> {
     has_failed: bool,
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Pipeline<'_, '_> {
     fn pack_blocks(&self, packer: &mut Packer<'_>, cancel: &Cancel, stop: &Cancel) -> Outcome<()> {
         loop {
             let reserved = self.limits.block_bytes.saturating_mul(MEMORY_PER_TEXT_BYTE);
             let (bytes, mut packed) = self.wait_for_slot(reserved, cancel, stop)?;
             let fed = {
-                let mut feed = locked(&self.reader);
+                let mut feed = self.reader.lock();
                 cancel.check()?;
                 stop.check()?;
                 if self.is_full.load(Ordering::Acquire) {
@@ -152,14 +148,14 @@ impl Pipeline<'_, '_> {
 
     /// Ends the pass, because packed tokens may be wrong.
     fn differs(&self, mismatch: Mismatch) -> Failure {
-        locked(&self.line).mismatch.get_or_insert(Box::new(mismatch));
+        self.line.lock().mismatch.get_or_insert(Box::new(mismatch));
         Failure::cancelled()
     }
 
     /// Waits until there is memory for another block. Cannot deadlock: every block that holds memory is being packed, or waits for one that
     /// is.
     fn wait_for_slot(&self, wanted: usize, cancel: &Cancel, stop: &Cancel) -> Outcome<(Vec<u8>, PackedPiece)> {
-        let mut flow = locked(&self.flow);
+        let mut flow = self.flow.lock();
         while flow.in_flight > 0 && flow.in_flight.saturating_add(wanted) > self.limits.memory {
             cancel.check()?;
             stop.check()?;
@@ -170,7 +166,7 @@ impl Pipeline<'_, '_> {
     }
 
     fn change(&self, from: usize, to: usize) {
-        let mut flow = locked(&self.flow);
+        let mut flow = self.flow.lock();
         flow.in_flight = flow.in_flight.saturating_sub(from).saturating_add(to);
     }
 
@@ -181,7 +177,7 @@ impl Pipeline<'_, '_> {
 
     /// Stores a packed block, and assembles all blocks whose predecessors are assembled.
     fn submit_block(&self, number: u64, fed: BlockAndPosition, packed: PackedPiece, taken: usize) -> Outcome<()> {
-        let mut line = locked(&self.line);
+        let mut line = self.line.lock();
         line.waiting.insert(number, (fed, packed, taken));
         loop {
             let next = line.next;
@@ -195,7 +191,7 @@ impl Pipeline<'_, '_> {
             self.is_full.store(line.assembler.is_full(), Ordering::Release);
             line.has_failed = false;
             let bytes = fed.piece.documents.into_memory();
-            let mut flow = locked(&self.flow);
+            let mut flow = self.flow.lock();
             flow.in_flight = flow.in_flight.saturating_sub(taken);
             if taken <= self.limits.block_bytes.saturating_mul(MAX_KEPT_BLOCKS) {
                 flow.spares.push((bytes, packed));

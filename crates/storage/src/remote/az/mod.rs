@@ -37,13 +37,13 @@ pub(super) use client::AzureContext;
 use client::{AzureClient, FOLDER};
 pub(super) use config::AzureProfile;
 use failures::{failure_of, is_missing};
-use gristmill_core::{Failure, FileStamp, Outcome};
+use gristmill_core::{Failure, FileStamp, Mutex, Outcome};
 use listing::{list, list_containers, parse_containers, parse_page, Page};
 use reqwest::header::HeaderMap;
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
@@ -71,7 +71,7 @@ fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
 fn context_of_process(host: Option<&str>) -> Outcome<Arc<AzureContext>> {
     /// Contexts by the host of the account, which is empty for the account of the environment.
     static CONTEXTS: LazyLock<Mutex<HashMap<String, Arc<AzureContext>>>> = LazyLock::new(Mutex::default);
-    let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut contexts = CONTEXTS.lock();
     if let Some(context) = contexts.get(host.unwrap_or_default()) {
         return Ok(Arc::clone(context));
     }

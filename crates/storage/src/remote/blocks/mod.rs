@@ -10,12 +10,12 @@ mod tests;
 use super::super::memory::run_memory;
 use super::super::range_read::{buffer_for, RangeRead, AFTER_PART_BYTES};
 use super::network::{bytes_worth_a_jump, CANCEL_INTERVAL};
-use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use streams::{Order, Stream, Streams};
 
@@ -179,7 +179,7 @@ struct Blocks {
 
 impl Blocks {
     fn lock(&self) -> MutexGuard<'_, BlockState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -37,7 +37,7 @@ impl FetchRange for StringSource {
         assert!(range.start < range.end && range.start.is_multiple_of(self.unit), "{range:?}");
         assert!(range.end.is_multiple_of(self.unit) || range.end == self.bytes.len() as u64, "{range:?}");
         assert!(range.end - range.start <= MAX_BLOCK_BYTES, "{range:?}");
-        self.ranges.lock().unwrap().push(range.clone());
+        self.ranges.lock().push(range.clone());
         self.queue.send((range, done)).unwrap();
         Box::new(|| ())
     }
@@ -68,7 +68,7 @@ fn several_direct_ranges_are_fetched_together() {
             _ => assert_eq!(read.unwrap(), bytes[range.start as usize..range.end as usize]),
         }
     }
-    let fetched = ranges.lock().unwrap().clone();
+    let fetched = ranges.lock().clone();
     assert!(wanted.iter().filter(|range| !range.is_empty()).eq(&fetched), "{fetched:?}");
 }
 
@@ -84,7 +84,7 @@ fn sequential_reads_are_fetched_once_and_ahead() {
             assert_eq!(read(&reader, at as u64, count), bytes[at..at + count]);
             at += count;
         }
-        let mut ranges = ranges.lock().unwrap().clone();
+        let mut ranges = ranges.lock().clone();
         assert!(ranges.len() < 40, "{step}: {}", ranges.len());
         ranges.sort_by_key(|range| range.start);
         let mut end = BLOCK_UNIT;
@@ -111,7 +111,7 @@ fn reordered_sequential_reads_are_fetched_once_and_ahead() {
             let size = READ.min(bytes.len() as u64 - at);
             assert_eq!(read(&reader, at, size as usize), bytes[at as usize..(at + size) as usize]);
         }
-        let mut ranges = ranges.lock().unwrap().clone();
+        let mut ranges = ranges.lock().clone();
         assert!(ranges.len() < 60, "{group}: {}", ranges.len());
         ranges.sort_by_key(|range| range.start);
         assert!(ranges.windows(2).all(|two| two[0].end == two[1].start), "{group}: {ranges:?}");
@@ -134,10 +134,10 @@ fn reading_a_part_fetches_little_more_than_the_part() {
             assert_eq!(read(&reader, at, count as usize), bytes[at as usize..(at + count) as usize]);
             at += count;
         }
-        let fetched: u64 = ranges.lock().unwrap().iter().map(|range| range.end - range.start).sum();
+        let fetched: u64 = ranges.lock().iter().map(|range| range.end - range.start).sum();
         let all = fetched + first.end.min(size) - first.start.min(size);
         assert!(all <= end - part.start + 3 * BLOCK_UNIT, "{part:?}: {all}");
-        assert!(ranges.lock().unwrap().len() <= 3, "{part:?}: {:?}", ranges.lock().unwrap());
+        assert!(ranges.lock().len() <= 3, "{part:?}: {:?}", ranges.lock());
         // The end of the last line, and the following bytes if the reader continues.
         for at in (end..size.min(end + (1 << 20))).step_by(4000) {
             let count = (4000).min(size - at);
@@ -164,7 +164,7 @@ fn random_reads_fetch_what_they_need() {
     for at in [7 << 20, 5 << 20, 3 << 20, (5 << 20) + 4000] {
         assert_eq!(read(&reader, at, 100), bytes[at as usize..at as usize + 100]);
     }
-    let ranges = ranges.lock().unwrap().clone();
+    let ranges = ranges.lock().clone();
     let sizes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
     assert!(ranges.len() <= 4 && sizes <= 4 * BLOCK_UNIT, "{ranges:?}");
 }
@@ -181,12 +181,12 @@ fn direct_range_read_is_fetched_exactly_once() {
         assert_eq!(buffer, bytes[offset as usize..offset as usize + count]);
     };
     alone(100, 4096);
-    assert_eq!(ranges.lock().unwrap().len(), 0, "the first block is known");
+    assert_eq!(ranges.lock().len(), 0, "the first block is known");
     alone(3_000_001, 4096);
     alone(3_000_101, 1000);
     // A fetched block is not fetched again; of a longer range, only the missing bytes are fetched.
     alone(3_004_000, 200);
-    assert_eq!(*ranges.lock().unwrap(), [3_000_001..3_004_097, 3_004_097..3_004_200]);
+    assert_eq!(*ranges.lock(), [3_000_001..3_004_097, 3_004_097..3_004_200]);
     assert_eq!(read(&reader, 2_990_000, 20_000), bytes[2_990_000..3_010_000]);
 }
 

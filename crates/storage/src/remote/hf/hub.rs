@@ -13,14 +13,13 @@ use super::url::{RepositoryKind, RepositoryUrl};
 use crate::fs::Fs;
 use crate::space::free_bytes;
 use gristmill_core::text::{bytes as text_bytes, count};
-use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Progress, Subject};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome, Problem, ProblemKind, Progress, Subject};
 use reqwest::header::LINK;
 use reqwest::Url;
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Names of the steps in errors.
 const REQUEST_ACTIVITY: &str = "asking the hub";
@@ -274,7 +273,7 @@ impl<'a> Hub<'a> {
             while let Some(file) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let result = self.fetch_one(http, &cache, (url, commit, file), (transfer.progress, &check));
                 if let Err(failure) = result {
-                    let mut first = first_failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut first = first_failure.lock();
                     first.get_or_insert(failure);
                     has_failed.store(true, Ordering::Relaxed);
                     return;
@@ -286,7 +285,7 @@ impl<'a> Hub<'a> {
                 scope.spawn(work);
             }
         });
-        if let Some(failure) = first_failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(failure) = first_failure.into_inner() {
             return Err(failure);
         }
         cache.keep_commit(self.fs, url.revision(), commit)?;

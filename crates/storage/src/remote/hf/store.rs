@@ -20,10 +20,10 @@ use crate::remote::network::Network;
 use crate::remote::web::{begin, reader, Refusal, WebClient};
 use crate::store::{read_only, Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreSettings, TakeEntry};
 use gristmill_core::text::bytes;
-use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Progress, Subject};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome, Problem, ProblemKind, Progress, Subject};
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 /// Row of the store in [`SCHEMES`](crate::store::SCHEMES).
 pub(crate) const SCHEME: Scheme = Scheme {
@@ -44,7 +44,7 @@ static GIVEN_ADDRESSES: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::
 /// Checks an address that the user typed; returns its usual form.
 fn check(text: &str) -> Outcome<String> {
     let url = RepositoryUrl::parse(text)?;
-    let mut given = GIVEN_ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut given = GIVEN_ADDRESSES.lock();
     given.insert(url.root().to_string());
     // A path that may be a pattern need not exist.
     if !url.path.contains(['*', '?', '[', '{']) {
@@ -55,13 +55,13 @@ fn check(text: &str) -> Outcome<String> {
 
 /// Whether the user gave an address.
 fn is_given(url: &RepositoryUrl) -> bool {
-    GIVEN_ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner).contains(&url.to_string())
+    GIVEN_ADDRESSES.lock().contains(&url.to_string())
 }
 
 /// Whether the name of a repository extends the name of one that the user gave: such an address results from looking for a file next to a
 /// folder.
 fn is_next_to_given(root: &RepositoryUrl) -> bool {
-    let (given, name) = (GIVEN_ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner), root.to_string());
+    let (given, name) = (GIVEN_ADDRESSES.lock(), root.to_string());
     !given.contains(&name) && given.iter().any(|given| name.starts_with(given))
 }
 
@@ -148,10 +148,10 @@ impl HfStore {
     /// Returns the commit of a revision. Commits and refusals are cached. A failure of the network is returned to all threads that wait for
     /// the same request; the next call sends it again.
     fn revision(&self, root: &RepositoryUrl) -> FoundRevision {
-        let revisions = || self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let revisions = || self.revisions.lock();
         let name = (root.name.clone(), root.revision().to_owned());
         let cell = Arc::clone(revisions().entry(name.clone()).or_default());
-        let mut found = cell.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = cell.lock();
         if let Some(found) = &*found {
             return found.clone();
         }
@@ -279,7 +279,7 @@ impl CheckedFile {
     }
 
     fn check(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = self.read.lock();
         if offset == 0 {
             *read = Some((0, self.digest.hasher(self.size)));
         }

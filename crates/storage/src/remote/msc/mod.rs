@@ -22,13 +22,13 @@ use super::network::Network;
 use super::s3;
 use super::store_settings::remote_settings;
 use config::MscConfig;
-use gristmill_core::{Failure, FileStamp, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_core::{Failure, FileStamp, Mutex, Outcome, Problem, ProblemKind, Severity, Subject};
 use profile::{OpenBucket, Target};
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
 /// Row of the store in [`SCHEMES`](crate::store::SCHEMES).
@@ -216,7 +216,7 @@ impl MscStore {
                 (bucket.to_owned(), key.to_owned(), 0, format!("{bucket}/"))
             }
         };
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.buckets.lock();
         let store = buckets.entry(bucket.clone()).or_insert_with(|| (self.open)(&bucket));
         Inner { store: Arc::clone(store), bucket, key, cut, added }
     }

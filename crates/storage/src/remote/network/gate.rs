@@ -1,7 +1,8 @@
 //! Limits the number of concurrent requests to a host, and observes the pauses that it requests.
 
 use super::NetworkLimits;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use gristmill_core::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{sleep_until, timeout, Instant};
@@ -41,7 +42,7 @@ pub(in crate::remote) struct Slot(Arc<HostGate>);
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.0.lock().active -= 1;
+        self.0.state.lock().active -= 1;
         self.0.freed.notify_one();
     }
 }
@@ -63,15 +64,11 @@ impl HostGate {
         Self { max, state: Mutex::new(state), freed: Notify::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, GateState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until another request may be sent to the host.
     pub(super) async fn wait_for_slot(self: &Arc<Self>) -> Slot {
         loop {
             let (paused_until, now) = {
-                let mut state = self.lock();
+                let mut state = self.state.lock();
                 let now = Instant::now();
                 let periods = now.duration_since(state.changed).as_millis() / RAISE_EVERY.as_millis();
                 if periods > 0 {
@@ -97,7 +94,7 @@ impl HostGate {
 
     /// Lowers the limit. With a pause, no request of the host starts before its end.
     pub(super) fn refuse(&self, pause: Option<Duration>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let now = Instant::now();
         // Refusals of requests that were in progress together count once.
         if state.lowered.is_none_or(|lowered| now.duration_since(lowered) >= RAISE_EVERY) {
@@ -112,7 +109,7 @@ impl HostGate {
 
     /// Records an answer. `is_working`: it is not a server error.
     pub(super) fn set_answered(&self, is_working: bool) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.has_answered = true;
         state.has_worked |= is_working;
         state.is_given_up &= !is_working;
@@ -120,18 +117,18 @@ impl HostGate {
 
     /// Records that a request has failed, for a host that has never worked.
     pub(super) fn give_up(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_given_up = !state.has_worked;
     }
 
     /// Whether the next request to a host that has never worked gets one short try, because earlier requests have already waited.
     pub(super) fn is_given_up(&self) -> bool {
-        self.lock().is_given_up
+        self.state.lock().is_given_up
     }
 
     /// Returns the time limit for the head of an answer.
     pub(super) fn first_byte(&self, limits: &NetworkLimits) -> Duration {
-        let state = self.lock();
+        let state = self.state.lock();
         match (state.has_answered, state.is_given_up) {
             (true, _) => limits.first_byte,
             (false, false) => limits.first_byte.min(limits.first_patience),
@@ -141,7 +138,7 @@ impl HostGate {
 
     /// Whether the host has ever answered, and whether it has ever worked.
     pub(super) fn has_answered(&self) -> (bool, bool) {
-        let state = self.lock();
+        let state = self.state.lock();
         (state.has_answered, state.has_worked)
     }
 }

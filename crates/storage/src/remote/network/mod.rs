@@ -22,7 +22,7 @@ use super::tls;
 pub(super) use fetch::MAX_SMALL_ANSWER_BYTES;
 use gate::{HostGate, Slot};
 use gristmill_core::text::display_safe;
-use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome, Subject};
 pub(super) use patience::RetryLimiter;
 pub(super) use ranges::{Answer, RangeCall, RangeResult, MAX_ANSWER_BYTES};
 use reqwest::header::HeaderMap;
@@ -32,7 +32,7 @@ pub(super) use speed::bytes_worth_a_jump;
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{mpsc, Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{mpsc, Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -160,7 +160,7 @@ impl Network {
     }
 
     fn gate(&self, url: &Url) -> Arc<HostGate> {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hosts = self.hosts.lock();
         let gate = hosts.entry(host(url)).or_insert_with(|| Arc::new(HostGate::new(self.limits.connections)));
         Arc::clone(gate)
     }

@@ -1,7 +1,7 @@
 //! Measures the speed of the stores, to decide whether a gap is skipped by a new request or read.
 
 use crate::remote::store_settings::{remote_settings, RemoteReads};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use gristmill_core::Mutex;
 use std::time::{Duration, Instant};
 
 /// Defaults until the first measurement: time to the first byte in seconds, and bytes per second of one body and of all bodies together.
@@ -75,19 +75,15 @@ impl Speed {
         }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Measurements> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn begin(&self, first_byte: Duration) {
-        let mut now = self.lock();
+        let mut now = self.0.lock();
         approach(&mut now.first_byte, first_byte.as_secs_f64());
         now.active += 1;
         now.since.get_or_insert_with(Instant::now);
     }
 
     fn end(&self, time: Duration, bytes: usize) {
-        let mut now = self.lock();
+        let mut now = self.0.lock();
         if bytes >= MIN_BODY_BYTES {
             approach(&mut now.body_rate, rate(bytes, time));
         }
@@ -102,7 +98,7 @@ impl Speed {
     }
 
     fn bytes_worth_a_jump(&self, readers: usize) -> u64 {
-        let now = self.lock();
+        let now = self.0.lock();
         let readers = readers.max(1) as f64;
         let total = now.total_rate.max(now.body_rate).min(readers * now.body_rate);
         let jump = (now.first_byte + JUMP_BYTES / now.body_rate) / readers;
@@ -142,7 +138,7 @@ mod tests {
     #[test]
     fn jump_cost_is_shared_by_concurrent_readers() {
         let speed = measured(50, 8 << 20, 400);
-        speed.lock().total_rate = 40e6;
+        speed.0.lock().total_rate = 40e6;
         assert!(speed.bytes_worth_a_jump(1) > 8 * speed.bytes_worth_a_jump(64));
         assert!(speed.bytes_worth_a_jump(0) >= MIN_JUMP as u64);
     }
@@ -150,7 +146,7 @@ mod tests {
     #[test]
     fn small_bodies_do_not_change_the_measured_rate() {
         let (speed, new) = (measured(30, 4096, 50), Speed::new());
-        assert_eq!(speed.lock().body_rate.to_bits(), new.lock().body_rate.to_bits());
-        assert_eq!(speed.lock().total_rate.to_bits(), new.lock().total_rate.to_bits());
+        assert_eq!(speed.0.lock().body_rate.to_bits(), new.0.lock().body_rate.to_bits());
+        assert_eq!(speed.0.lock().total_rate.to_bits(), new.0.lock().total_rate.to_bits());
     }
 }

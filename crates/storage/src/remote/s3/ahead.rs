@@ -6,8 +6,9 @@ use super::upload::{PendingParts, SentPart, UploadAhead};
 use super::write::{part_bytes, part_call, parts_at_once, read_part, MAX_PARTS, MAX_PUT_BYTES};
 use super::{PendingPart, S3Store};
 use crate::read::ReadFile;
+use gristmill_core::Mutex;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Maximum number of parts sent by one call.
 const MAX_PARTS_OF_CALL: u64 = 8;
@@ -22,8 +23,8 @@ impl UploadAhead {
 impl S3Store {
     /// Removes and returns the upload of a growing file.
     pub(super) fn take_ahead(&self, key: &str) -> Option<UploadAhead> {
-        let upload = self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(key)?;
-        let taken = upload.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let upload = self.client.ahead.lock().remove(key)?;
+        let taken = upload.lock().take();
         taken
     }
 
@@ -64,11 +65,7 @@ impl S3Store {
     }
 
     fn keep_ahead(&self, key: &str, ahead: UploadAhead) {
-        self.client
-            .ahead
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(key.to_owned(), Arc::new(Mutex::new(Some(ahead))));
+        self.client.ahead.lock().insert(key.to_owned(), Arc::new(Mutex::new(Some(ahead))));
     }
 
     /// Starts to send the unsent parts before a part number, as far as the file has them.
@@ -107,9 +104,9 @@ impl S3Store {
     /// Waits for the parts in transfer of all stored uploads, so that only parts of one object are in memory. Parts after a failed one are
     /// sent again when the object is put.
     pub(super) fn wait_for_others(&self) {
-        let all = self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let all = self.client.ahead.lock().clone();
         for (key, upload) in all {
-            let mut upload = upload.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut upload = upload.lock();
             let Some(ahead) = &mut *upload else { continue };
             let mut is_whole = true;
             for (part, answer) in std::mem::take(&mut ahead.pending) {

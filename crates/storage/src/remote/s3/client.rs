@@ -19,13 +19,13 @@ use super::s3_settings::S3Settings;
 use super::signature::{insert, Signer};
 use super::upload::GrowingUpload;
 use bytes::Bytes;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, Mutex, Outcome, Subject};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Request, Url};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Maximum difference between the clocks that a store accepts.
@@ -238,7 +238,7 @@ impl S3Client {
 
     /// Returns the recent refusal that applies to a request.
     fn recent_refusal(&self, call: &Call) -> Option<Refusal> {
-        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refusals = self.refusals.lock();
         refusals.retain(|_, (at, _)| at.elapsed() < REFUSAL_LIFETIME);
         refusals.get("").or_else(|| refusals.get(&name_of(call))).map(|(_, refusal)| refusal.clone())
     }
@@ -249,7 +249,7 @@ impl S3Client {
             () if call.is_read() && [401, 403].contains(&refusal.status) => name_of(call),
             () => return,
         };
-        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refusals = self.refusals.lock();
         refusals.insert(name, (Instant::now(), refusal.clone()));
     }
 
@@ -268,7 +268,7 @@ impl S3Client {
 
     /// Returns the region that requests are signed for.
     pub(super) fn region(&self) -> String {
-        let named = self.region.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let named = self.region.lock().clone();
         named.or_else(|| self.context.config.region.clone()).unwrap_or_else(|| FIRST_REGION.to_owned())
     }
 
@@ -367,7 +367,7 @@ impl S3Client {
         if let (Some(named), false) = (&refusal.region, corrections.region) {
             if [301, 307, 400, 403].contains(&refusal.status) && named != region {
                 corrections.region = true;
-                *self.region.lock().unwrap_or_else(PoisonError::into_inner) = Some(named.clone());
+                *self.region.lock() = Some(named.clone());
                 return true;
             }
         }

@@ -1,11 +1,11 @@
 //! Keys that sign requests, and their renewal.
 
 use super::super::secret::Secret;
-use gristmill_core::Outcome;
+use gristmill_core::{Mutex, Outcome};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Time before their expiry at which keys are renewed.
@@ -67,13 +67,9 @@ impl CurrentKeys {
         Self { finder, is_anonymous, current: Mutex::default(), search: tokio::sync::Mutex::default() }
     }
 
-    fn current(&self) -> MutexGuard<'_, Option<Option<Arc<Keys>>>> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the known keys unless they expire within this time.
     fn known(&self, time: Duration) -> Option<Option<Arc<Keys>>> {
-        self.current().clone().filter(|keys| !keys.as_ref().is_some_and(|keys| keys.ends_within(time)))
+        self.current.lock().clone().filter(|keys| !keys.as_ref().is_some_and(|keys| keys.ends_within(time)))
     }
 
     /// Returns the keys; `None` if no source has any. One caller renews them before they expire; until then, the others use the present
@@ -110,7 +106,7 @@ impl CurrentKeys {
     /// Searches keys, and replaces the known ones, unless there are none to replace them.
     async fn find(&self) -> Outcome<Option<Arc<Keys>>> {
         let found = self.finder.find().await?.map(Arc::new);
-        let mut current = self.current();
+        let mut current = self.current.lock();
         let has_valid = matches!(&*current, Some(Some(keys)) if !keys.ends_within(Duration::ZERO));
         if found.is_some() || !has_valid {
             *current = Some(found.clone());
@@ -120,7 +116,7 @@ impl CurrentKeys {
 
     /// Discards keys that the store no longer accepts.
     pub(in crate::remote) fn forget(&self, refused: &Keys) {
-        let mut current = self.current();
+        let mut current = self.current.lock();
         // Tokens have no id.
         let is_same =
             |keys: &Keys| (&keys.id, &keys.token, &keys.secret) == (&refused.id, &refused.token, &refused.secret);

@@ -5,9 +5,10 @@ use super::super::version::plain_etag;
 use super::crc64nvme::{checksum_of, WholeChecksum, CHECKSUM};
 use super::{answers, PendingAnswer, PendingPart};
 use gristmill_core::text::hex;
+use gristmill_core::Mutex;
 use md5::{Digest as _, Md5};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Element with the checksum of an object or a part.

@@ -2,8 +2,9 @@
 
 use super::super::blocks::{BLOCK_UNIT, FIRST_UNKNOWN_BYTES};
 use super::ObjectVersion;
+use gristmill_core::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Maximum number of objects whose first bytes are cached.
 const MAX_BEGINNINGS: usize = 64;
@@ -20,16 +21,12 @@ struct Beginning {
 pub(in crate::remote) struct Beginnings(Mutex<VecDeque<Beginning>>);
 
 impl Beginnings {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Beginning>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Caches the first bytes of an object. Small objects are not cached, because they are records that several processes write.
     pub(in crate::remote) fn remember(&self, key: &str, version: &ObjectVersion, bytes: &[u8]) {
         let size = (bytes.len() as u64).min(FIRST_UNKNOWN_BYTES) / BLOCK_UNIT * BLOCK_UNIT;
         let kept = usize::try_from(size).ok().and_then(|size| bytes.get(..size)).filter(|kept| !kept.is_empty());
         let Some(kept) = kept.filter(|_| version.bytes > BLOCK_UNIT && !version.etag.is_empty()) else { return };
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         all.retain(|other| other.key != key);
         if all.len() >= MAX_BEGINNINGS {
             all.pop_front();
@@ -39,7 +36,7 @@ impl Beginnings {
 
     /// Returns the version of an object at the time of opening, and its first bytes.
     pub(in crate::remote) fn of(&self, key: &str) -> Option<(ObjectVersion, Vec<u8>)> {
-        let all = self.lock();
+        let all = self.0.lock();
         let found = all.iter().find(|other| other.key == key)?;
         Some((found.version.clone(), found.bytes.to_vec()))
     }

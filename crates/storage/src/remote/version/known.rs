@@ -2,10 +2,11 @@
 
 use super::{writes, ObjectVersion};
 use crate::file_info::{FileInfo, StoreEntry, TakeEntry};
+use gristmill_core::Mutex;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Time for which every open of an object uses its known version; after that, only one open does.
@@ -165,7 +166,7 @@ impl KnownObjects {
     /// Caches the version of an object, from a listing, or from a request for it alone that was sent after this number of
     /// [writes](Self::writes).
     pub(in crate::remote) fn remember(&self, key: &str, version: &ObjectVersion, writes: Option<u64>) {
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut versions = self.versions.lock();
         if versions.len() >= MAX_VERSIONS {
             versions.clear();
         }
@@ -175,19 +176,19 @@ impl KnownObjects {
     /// Discards the cached answers about an object that is written.
     pub(in crate::remote) fn forget(&self, key: &str) {
         writes::add(key);
-        self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.versions.lock().remove(key);
     }
 
     /// Discards all listings and absences, because an object has changed. Versions are kept for conditions of requests.
     pub(in crate::remote) fn forget_answers(&self) {
-        self.listings.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        self.absences().clear();
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        self.listings.lock().clear();
+        self.absences.lock().clear();
+        let mut versions = self.versions.lock();
         versions.values_mut().for_each(|known| known.writes = None);
     }
 
     pub(in crate::remote) fn version(&self, key: &str) -> Option<ObjectVersion> {
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut versions = self.versions.lock();
         let known = versions.get(key)?.clone();
         if known.at.elapsed() > OBJECT_LIFETIME {
             versions.remove(key);
@@ -201,7 +202,7 @@ impl KnownObjects {
         if let Some(has_objects) = self.absence(key) {
             return Some(has_objects.then(FileInfo::of_prefix));
         }
-        let versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let versions = self.versions.lock();
         let is_unchanged = |writes: u64| !writes::has_changed_since(writes, key);
         let is_current =
             |known: &&KnownVersion| known.at.elapsed() < ANSWER_LIFETIME && known.writes.is_some_and(is_unchanged);
@@ -215,7 +216,7 @@ impl KnownObjects {
     }
 
     fn listings(&self) -> MutexGuard<'_, HashMap<String, KnownListing>> {
-        let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listings = self.listings.lock();
         listings.retain(|_, listing| listing.at.elapsed() < LISTING_LIFETIME);
         listings
     }
@@ -315,19 +316,15 @@ impl KnownObjects {
         })
     }
 
-    fn absences(&self) -> MutexGuard<'_, HashMap<String, KnownAbsence>> {
-        self.absences.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Caches that there is no object, from a request that was sent after this number of [writes](Self::writes).
     pub(in crate::remote) fn remember_absence(&self, key: &str, has_objects: bool, writes: u64) {
-        self.absences().insert(key.to_owned(), KnownAbsence { has_objects, writes, at: Instant::now() });
+        self.absences.lock().insert(key.to_owned(), KnownAbsence { has_objects, writes, at: Instant::now() });
     }
 
     /// Returns whether there are objects below a key without an object, from a recent answer; `None` if it is unknown. The kind of a data
     /// set is determined several times, from the same names.
     fn absence(&self, key: &str) -> Option<bool> {
-        let mut absences = self.absences();
+        let mut absences = self.absences.lock();
         absences.retain(|_, absence| absence.at.elapsed() < ANSWER_LIFETIME);
         let absence = absences.get(key).filter(|absence| !writes::has_changed_since(absence.writes, key));
         absence.map(|absence| absence.has_objects)

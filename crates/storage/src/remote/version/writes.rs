@@ -1,7 +1,7 @@
 //! The last writes of the process, which invalidate cached answers about the written objects only.
 
+use gristmill_core::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of stored keys.
 const MAX_KEPT: usize = 256;
@@ -15,18 +15,14 @@ struct Writes {
     keys: VecDeque<String>,
 }
 
-fn writes() -> MutexGuard<'static, Writes> {
-    WRITES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Returns the number of writes so far.
 pub(super) fn count() -> u64 {
-    writes().count
+    WRITES.lock().count
 }
 
 /// Adds a write of a key.
 pub(super) fn add(key: &str) {
-    let mut writes = writes();
+    let mut writes = WRITES.lock();
     writes.count += 1;
     writes.keys.push_back(key.to_owned());
     if writes.keys.len() > MAX_KEPT {
@@ -36,14 +32,14 @@ pub(super) fn add(key: &str) {
 
 /// Discards the keys: any object may have been written, also by other processes.
 pub(super) fn forget_all() {
-    let mut writes = writes();
+    let mut writes = WRITES.lock();
     writes.count += 1;
     writes.keys.clear();
 }
 
 /// Whether one of the writes after the first `count` ones concerned, or may have concerned, a matching key.
 pub(super) fn has_any_since(count: u64, is_such: impl FnMut(&String) -> bool) -> bool {
-    let writes = writes();
+    let writes = WRITES.lock();
     let since = usize::try_from(writes.count - count).unwrap_or(usize::MAX);
     since > writes.keys.len() || writes.keys.iter().rev().take(since).any(is_such)
 }

@@ -3,20 +3,16 @@
 
 use super::super::super::location::is_plain_key;
 use super::super::secret::Secret;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, Mutex, Outcome, Subject};
 use reqwest::Url;
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 
 /// Name of this step in errors.
 const ACTIVITY: &str = "reading the address";
 
 /// The addresses that the user gave, with their queries.
 static SECRETS: LazyLock<Mutex<HashMap<String, Option<Secret>>>> = LazyLock::new(Mutex::default);
-
-fn secrets() -> MutexGuard<'static, HashMap<String, Option<Secret>>> {
-    SECRETS.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Checks an address that the user typed and stores its query; returns the address without it.
 pub(super) fn check(text: &str) -> Outcome<String> {
@@ -44,7 +40,7 @@ pub(super) fn check(text: &str) -> Outcome<String> {
         return refuse("it is not valid", "an address is https://HOST/PATH");
     }
     let query = query.map(Secret::new);
-    let mut given = secrets();
+    let mut given = SECRETS.lock();
     let known = given.entry(address.to_owned()).or_default();
     match (known.is_some(), query) {
         (true, Some(query)) if known.as_ref() != Some(&query) => refuse(
@@ -61,12 +57,12 @@ pub(super) fn check(text: &str) -> Outcome<String> {
 
 /// Whether the user gave an address. Other addresses are looked up because they are next to a given one.
 pub(super) fn is_given(address: &str) -> bool {
-    secrets().contains_key(address)
+    SECRETS.lock().contains_key(address)
 }
 
 /// Whether an address was given with a query.
 pub(super) fn has_query(address: &str) -> bool {
-    matches!(secrets().get(address), Some(Some(_)))
+    matches!(SECRETS.lock().get(address), Some(Some(_)))
 }
 
 /// Returns the URL for requests, with the query. It is never shown.
@@ -83,7 +79,7 @@ pub(super) fn url_of(address: &str) -> Outcome<Url> {
             Failure::usage(ACTIVITY, "it has a name or password").on(Subject::path(super::super::http::host(&url)))
         );
     }
-    if let Some(Some(query)) = secrets().get(address) {
+    if let Some(Some(query)) = SECRETS.lock().get(address) {
         url.set_query(Some(query.reveal()));
     }
     Ok(url)

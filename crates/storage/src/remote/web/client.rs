@@ -5,12 +5,12 @@ use super::super::network::{Answer, Network, RangeCall, RangeResult};
 use super::super::retry::RetryReason;
 use super::super::secret::Secret;
 use super::super::version::plain_etag;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, Mutex, Outcome, Subject};
 use reqwest::header::{HeaderMap, HeaderValue, ACCEPT_ENCODING, AUTHORIZATION, ETAG, LAST_MODIFIED, RANGE};
 use reqwest::{Method, Request, Url};
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Maximum number of addresses whose redirects are cached.
 const MAX_TARGETS: usize = 10_000;
@@ -92,10 +92,6 @@ impl WebClient {
         Self { network, targets: Mutex::default() }
     }
 
-    fn targets(&self) -> MutexGuard<'_, HashMap<String, Url>> {
-        self.targets.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Requests a range of a file until it is complete or finally refused. `version` is the required version.
     pub(super) async fn get(
         &self,
@@ -109,12 +105,12 @@ impl WebClient {
         let mut answer = Answer::default();
         loop {
             let before = answer.body.len();
-            let target = self.targets().get(address).cloned();
+            let target = self.targets.lock().get(address).cloned();
             let url = target.clone().unwrap_or_else(|| file.url.clone());
             let attempt = self.attempt(file, url, &call, &mut answer).await?;
             if target.is_some() && !matches!(attempt, Attempt::Complete(_)) {
                 // The target of a redirect may expire.
-                self.targets().remove(address);
+                self.targets.lock().remove(address);
             }
             let reason = match attempt {
                 Attempt::Complete(url) => {
@@ -136,7 +132,7 @@ impl WebClient {
     }
 
     fn remember_target(&self, origin: &Url, url: Url) {
-        let mut targets = self.targets();
+        let mut targets = self.targets.lock();
         if url == *origin {
             return;
         }

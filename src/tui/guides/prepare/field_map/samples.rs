@@ -4,14 +4,14 @@ use crate::tui::widgets::preview::{run_until, DECODE_DEADLINE};
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type;
-use gristmill_core::{DatasetFacts, FileStamp, Problem, ProblemKind, SampleSketch, Shard, Subject};
+use gristmill_core::{DatasetFacts, FileStamp, Mutex, Problem, ProblemKind, SampleSketch, Shard, Subject};
 use gristmill_data::preview::picture::{self, Picture};
 use gristmill_data::preview::{text, Drawable};
 use gristmill_data::source::contents;
 use gristmill_data::source::decode::Value;
 use gristmill_ops::engine::plan::fields::{self, DecodedSample, FieldCheck, Share};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Maximum number of shown samples.
 pub const MAX_SHOWN_SAMPLES: usize = 3;
@@ -68,18 +68,14 @@ pub struct SampleStore {
 }
 
 impl SampleStore {
-    fn lock(&self) -> MutexGuard<'_, Samples> {
-        self.samples.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns a sample; reads it from disk the first time, without holding the lock.
     fn get(&self, facts: &DatasetFacts, sketch: &SampleSketch) -> Arc<DecodedSample> {
         let key = (sketch.shard.clone(), sketch.key.clone());
-        if let Some(known) = self.lock().get(&key) {
+        if let Some(known) = self.samples.lock().get(&key) {
             return Arc::clone(known);
         }
         let sample = Arc::new(fields::load(&facts.root, sketch));
-        Arc::clone(self.lock().entry(key).or_insert(sample))
+        Arc::clone(self.samples.lock().entry(key).or_insert(sample))
     }
 
     /// Returns all samples that are listed in the facts.

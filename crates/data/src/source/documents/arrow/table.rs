@@ -7,12 +7,11 @@ use super::file::ArrowFile;
 use super::rows::decode_json;
 use crate::source::documents::Text;
 use arrow_schema::{DataType, Fields};
-use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Subject, TableKind};
+use gristmill_core::{Cancel, ExitClass, Failure, Mutex, Outcome, Problem, ProblemKind, Subject, TableKind};
 use gristmill_storage::read::open_any;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// The format in the registry of tables.
 pub(super) const FORMAT: &dyn TableFormat = &ArrowFormat;
@@ -138,7 +137,7 @@ impl Table for ArrowTable {
     fn check(&self, unit: &TableUnit, _: bool, cancel: &Cancel) -> Outcome<TableFindings> {
         cancel.check()?;
         let mut findings = TableFindings::default();
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = || self.idle.lock();
         let found = take_reader(&mut idle(), unit.row_group);
         let mut reader = found.unwrap_or_else(|| self.reader());
         let read = reader.read(unit.row_group).and_then(|batch| {
@@ -262,7 +261,7 @@ mod tests {
             };
             let table = open();
             let mut units = table.check_units();
-            let idle = || table.idle.lock().unwrap().len();
+            let idle = || table.idle.lock().len();
             check(&table, &units[..2]);
             assert!(idle() == 1 && units.len() > 2, "{name}");
             check(&table, &units[2..]);

@@ -7,10 +7,10 @@ use crate::source::documents::table::{
     row_not_shown, Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit,
 };
 use crate::source::documents::{list::text_file, Block, Blocks, Position, Text, TextFile};
-use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject, TableKind};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome, Problem, ProblemKind, Subject, TableKind};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Size in bytes of the blocks of rows whose positions are recorded.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -100,7 +100,7 @@ impl DelimitedTable {
 
     /// Reads a block. A reader that is directly before the block continues, so that a compressed file is not decompressed again.
     fn block(&self, number: usize) -> Outcome<Arc<LineRows>> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         if let Some(cursor) = last.as_ref().filter(|cursor| cursor.number == number) {
             return Ok(Arc::clone(&cursor.block));
         }

@@ -2,11 +2,11 @@
 
 use super::documents::DocumentList;
 use super::TokenCode;
-use gristmill_core::{Failure, Outcome, TokenKind};
+use gristmill_core::{Failure, Mutex, Outcome, TokenKind};
 use gristmill_data::formats::nanosets::index::Index;
 use gristmill_storage::read::ReadFile;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Limit of the document ends that are reported for one window.
 pub(super) const MAX_ENDS: usize = 50_000;
@@ -132,7 +132,7 @@ impl TokenFile {
         match (window, &self.table) {
             (Some(window), _) if !self.is_text() => window.rows(self.tokens()),
             (_, Table::Ends(index)) => index.documents(),
-            (_, Table::List(list)) => list.lock().unwrap_or_else(PoisonError::into_inner).len(),
+            (_, Table::List(list)) => list.lock().len(),
             (_, Table::Rows(_, _, count, _)) => *count,
             (_, Table::Spans(table)) => table.rows(),
             (_, Table::Whole) => u64::from(self.data_bytes > 0),
@@ -144,7 +144,7 @@ impl TokenFile {
         let mut places = match &self.table {
             Table::Ends(index) => self.by_ends(index, first, count)?,
             Table::List(list) => {
-                let spans = list.lock().unwrap_or_else(PoisonError::into_inner).spans(first, count);
+                let spans = list.lock().spans(first, count);
                 spans.into_iter().map(|(from, to)| RowSpan { from, to, defect: None }).collect()
             }
             Table::Rows(table, begin, rows, number) => by_rows(table, *begin, *rows, *number, first, count)?,
@@ -199,7 +199,7 @@ impl TokenFile {
             }
             Table::List(list) => {
                 let size = self.code.size();
-                let list = list.lock().unwrap_or_else(PoisonError::into_inner);
+                let list = list.lock();
                 let first = list.holding(from * size);
                 let ends = list.ends(first.unwrap_or(0), to * size, MAX_ENDS);
                 Ok((first, ends.into_iter().map(|end| end / size).filter(|end| *end > from).collect()))

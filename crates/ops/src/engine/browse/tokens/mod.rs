@@ -26,10 +26,10 @@ use documents::DocumentList;
 pub(crate) use file::{location, LossMask, Table, ROW_BYTES};
 pub use file::{RowSpan, SpanTable, TokenFile};
 use gristmill_core::text::{count, grouped};
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject, TokenKind};
+use gristmill_core::{Cancel, DatasetKind, Failure, Mutex, Outcome, Subject, TokenKind};
 use gristmill_data::preview::tokens::TokenCode;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub(crate) const ACTIVITY: &str = "looking at the tokens";
 /// Rows between two checks for cancellation.
@@ -102,7 +102,7 @@ impl Listing<'_> {
         // Windows are counted without the index; the list is then only used for the ends of documents.
         let state = self.view.sequence_length.is_none().then(|| Arc::clone(self.state));
         self.background.push(Box::new(move |cancel| {
-            let documents = || list.lock().unwrap_or_else(PoisonError::into_inner);
+            let documents = || list.lock();
             let listed = walk(&mut |batch| {
                 cancel.check()?;
                 let mut documents = documents();

@@ -9,7 +9,7 @@ use crate::job::Phase;
 use crate::tokens::formats::forager::index::{line_ends, listed, units, FileUnit, IndexMerge, ACTIVITY};
 use crate::tokens::index::IndexReport;
 use gristmill_core::text::{bytes as size, count};
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, Mutex, Outcome, Subject};
 use gristmill_data::formats::forager::{file_location, FILE_LOCATION, INDEX_FOLDER, SAMPLE_LOCATIONS};
 use gristmill_data::source::documents::{list, InputRules, Selection, TextFile};
 use gristmill_storage::files;
@@ -20,7 +20,6 @@ use gristmill_storage::publish::place_file;
 use gristmill_storage::read::{open_read, ReadFile};
 use gristmill_storage::read_ahead::read_ahead;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// Bytes of rows that are written at a time.
 const WRITE_BYTES: usize = 1 << 20;
@@ -122,12 +121,12 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     list.finish()?;
     let rows = draft.join(SAMPLE_LOCATIONS);
     let out = Mutex::new(BufferedFile::new(fs.create_file(&rows)?, WRITE_BYTES));
-    let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
+    let lock = || out.lock();
     let samples = scan(files, context, |piece| lock().write_all(piece))?;
     context.phase_of(Phase::Publish, "output file", "writing the index");
     context.progress.expect(1, 0);
     context.cancel.check()?;
-    let bytes = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
+    let bytes = out.into_inner().finish()?;
     fs.set_mode(&rows, file_mode)?;
     fs.sync_dir(&draft)?;
     if is_there(target)? {
@@ -158,7 +157,7 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
     let mut merge = IndexMerge::new(sink);
     let line = OrderedResults::new(threads, |(unit, ends): (FileUnit, Vec<u32>)| merge.append_unit(unit, &ends));
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
-    let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
+    let spare = || memory.lock();
     let _ahead = read_ahead(files.iter().map(|file| (&*file.path, file.stamp)));
     let numbered: Vec<_> = units(files).into_iter().enumerate().collect();
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {

@@ -3,13 +3,13 @@
 use super::compression::Compression;
 use super::set::ListedShard;
 use gristmill_core::text::size;
-use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, Failure, Mutex, Outcome, Subject};
 use gristmill_storage::fs::{BufferedFile, Fs as _, RealFs};
 use gristmill_storage::read::{open_read, ReadFile};
 use gristmill_storage::scratch::Scratch;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 const ACTIVITY: &str = "unpacking a shard";
 /// Number of bytes that are decompressed at a time.
@@ -40,7 +40,7 @@ impl UnpackedShards {
     /// # Errors
     /// The shard is damaged, its size differs from the index, or it does not fit into scratch.
     pub(super) fn open(&self, path: &Path, listed: &ListedShard, compression: Compression) -> Outcome<Arc<ReadFile>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let known = kept.shards.iter().position(|(known, _)| known == path);
         let unpacked = match known {
             Some(at) => kept.shards.remove(at).1,

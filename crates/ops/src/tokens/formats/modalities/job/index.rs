@@ -11,7 +11,7 @@ use crate::tokens::formats::modalities::engine::raw_index::{
 };
 use crate::tokens::index::IndexReport;
 use gristmill_core::text::bytes as size;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
+use gristmill_core::{Failure, Mutex, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
 use gristmill_data::formats::modalities::raw_index::default_path;
 use gristmill_storage::files::{self, missing_folders};
 use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
@@ -19,7 +19,7 @@ use gristmill_storage::publish::place_file;
 use gristmill_storage::read::ReadFile;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Name of the unfinished index in the work folder.
 const DRAFT: &str = "index";
@@ -134,12 +134,12 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
     let place = ExclusiveOutput::create(fs, target, &context.options)?;
     let draft = place.work_folder().join(DRAFT);
     let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES));
-    let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
+    let lock = || out.lock();
     let counts = check_lines(file, plan, context, |piece| lock().write_all(piece))?;
     context.phase_of(Phase::Publish, "output file", "writing the index");
     context.progress.expect(1, 0);
     context.cancel.check()?;
-    let written = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
+    let written = out.into_inner().finish()?;
     place_file(fs, &draft, target, (file.mode() & 0o777) | 0o600)?;
     context.progress.add(1, 0);
     Ok((counts, written))
@@ -162,7 +162,7 @@ fn check_lines(
     let numbered: Vec<_> = units(file.len()).into_iter().enumerate().collect();
     // Buffers are reused, so that there is one per thread.
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
-    let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
+    let spare = || memory.lock();
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {
         line.wait_for_slot(*number, handles.cancel)?;
         let mut buffer = spare().pop().unwrap_or_default();
