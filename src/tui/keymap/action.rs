@@ -164,3 +164,21 @@ actions! {
     GoStep7, "go-step-7", "step 7", "Jumps to the seventh step of a form.";
     GoStep8, "go-step-8", "step 8", "Jumps to the eighth step of a form.";
 }
+
+impl Action {
+    /// Returns the number of rows by which a movement in a list with `page` visible rows moves; `None` for other actions.
+    pub fn rows(self, page: usize) -> Option<isize> {
+        let page = isize::try_from(page).unwrap_or(isize::MAX);
+        Some(match self {
+            Self::Up => -1,
+            Self::Down => 1,
+            Self::HalfUp => -(page / 2),
+            Self::HalfDown => page / 2,
+            Self::PageUp => -page,
+            Self::PageDown => page,
+            Self::First => isize::MIN,
+            Self::Last => isize::MAX,
+            _ => return None,
+        })
+    }
+}

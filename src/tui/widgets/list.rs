@@ -46,18 +46,8 @@ impl ListState {
     /// Handles a movement action. Returns whether the selection changed.
     pub fn handle_action(&mut self, action: Action) -> bool {
         let before = self.selected;
-        let page = self.height.max(2);
-        match action {
-            Action::Up => self.selected = self.selected.saturating_sub(1),
-            Action::Down => self.select(self.selected.saturating_add(1)),
-            Action::HalfUp => self.selected = self.selected.saturating_sub(page / 2),
-            Action::HalfDown => self.select(self.selected.saturating_add(page / 2)),
-            Action::PageUp => self.selected = self.selected.saturating_sub(page),
-            Action::PageDown => self.select(self.selected.saturating_add(page)),
-            Action::First => self.selected = 0,
-            Action::Last => self.select(usize::MAX),
-            _ => return false,
-        }
+        let Some(rows) = action.rows(self.height.max(2)) else { return false };
+        self.select(before.saturating_add_signed(rows));
         self.selected != before
     }
 

@@ -28,18 +28,7 @@ impl Scroll {
 
     /// Handles a movement action.
     pub fn handle_action(&mut self, action: Action) {
-        let page = isize::try_from(self.height.max(2)).unwrap_or(2);
-        match action {
-            Action::Up => self.scroll(-1),
-            Action::Down => self.scroll(1),
-            Action::HalfUp => self.scroll(-page / 2),
-            Action::HalfDown => self.scroll(page / 2),
-            Action::PageUp => self.scroll(-page),
-            Action::PageDown => self.scroll(page),
-            Action::First => self.top = 0,
-            Action::Last => self.scroll(isize::MAX),
-            _ => {}
-        }
+        action.rows(self.height.max(2)).into_iter().for_each(|rows| self.scroll(rows));
     }
 
     /// Draws marks on the right edge of `area` if there are lines above or below.

@@ -131,18 +131,8 @@ pub struct Scroll {
 impl Scroll {
     /// Scrolls by an action.
     pub fn handle_action(&mut self, moving: Action) {
-        let page = self.height.max(2) - 1;
-        self.top = match moving {
-            Action::Up => self.top.saturating_sub(1),
-            Action::Down => self.top.saturating_add(1),
-            Action::HalfUp => self.top.saturating_sub(page / 2),
-            Action::HalfDown => self.top.saturating_add(page / 2),
-            Action::PageUp => self.top.saturating_sub(page),
-            Action::PageDown => self.top.saturating_add(page),
-            Action::First => 0,
-            Action::Last => usize::MAX,
-            _ => self.top,
-        };
+        let rows = moving.rows(self.height.max(2) - 1).unwrap_or_default();
+        self.top = self.top.saturating_add_signed(rows).min(isize::MAX.unsigned_abs());
     }
 }
 

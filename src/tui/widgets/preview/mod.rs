@@ -139,20 +139,14 @@ impl PreviewState {
 
     /// Handles an action that moves or folds. Returns whether it is one.
     pub fn handle_action(&mut self, action: Action) -> bool {
-        let page = isize::try_from(self.height.max(2)).unwrap_or(isize::MAX);
         match action {
-            Action::Up => self.step(-1),
-            Action::Down => self.step(1),
-            Action::HalfUp => self.step(-page / 2),
-            Action::HalfDown => self.step(page / 2),
-            Action::PageUp => self.step(-page),
-            Action::PageDown => self.step(page),
-            Action::First => self.step(isize::MIN),
-            Action::Last => self.step(isize::MAX),
             Action::Toggle => self.fold(None),
             Action::Left => self.fold(Some(true)),
             Action::Right => self.fold(Some(false)),
-            _ => return false,
+            action => match action.rows(self.height.max(2)) {
+                Some(rows) => self.step(rows),
+                None => return false,
+            },
         }
         true
     }
