@@ -1,6 +1,7 @@
 //! The jobs of this process for the screens: starts, samples and cancels them.
 
 use super::drafts;
+use super::widgets::text::last_name;
 use gristmill_core::options::Answer;
 use gristmill_core::{DatasetFacts, Failure, Mutex, Outcome, PreparePlan, RunOptions};
 use gristmill_ops::engine::plan::file as plan_file;
@@ -140,7 +141,7 @@ impl Jobs {
     /// Starts a prepare job, which continues a scan that is already running.
     pub fn start_prepare(&self, plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
-        let name = name_of(&path);
+        let name = last_name(&path);
         let order = (JobPlan::Prepare(Box::new(plan.clone())), options.clone());
         let PrepareJob { task, facts } = PrepareJob::start(plan, options, scan)?;
         Ok(self.add_job(format!("prepare {name}"), path, Box::new(task), Some(order), Some(facts)))
@@ -153,7 +154,7 @@ impl Jobs {
             _ => plan.inputs().first().map(PathBuf::from).unwrap_or_default(),
         });
         let job = plan.start(false, options.clone())?;
-        let title = format!("{} {}", plan.operation().name(), name_of(&output));
+        let title = format!("{} {}", plan.operation().name(), last_name(&output));
         Ok(self.add_job(title, output, Box::new(job), Some((JobPlan::Operation(plan), options)), None))
     }
 
@@ -162,14 +163,14 @@ impl Jobs {
         let path = PathBuf::from(&plan.path);
         let job = job::jsonl::start(&plan, false, options.clone(), Arc::new(RealFs))?;
         let order = (JobPlan::Lines(Box::new(plan)), options);
-        Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order), None))
+        Ok(self.add_job(format!("prepare {}", last_name(&path)), path, Box::new(job), Some(order), None))
     }
 
     /// Starts checking a metadataset, and indexing its joins, in the background.
     pub fn start_metadataset(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
         let order = (JobPlan::Metadataset(path.clone()), options.clone());
         let job = job::metadataset::start(&path, false, IndexAction::Publish, options, Arc::new(RealFs))?;
-        Ok(self.add_job(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order), None))
+        Ok(self.add_job(format!("prepare {}", last_name(&path)), path, Box::new(job), Some(order), None))
     }
 
     /// Starts a failed or cancelled job again, as a new job at the end of the list; it resumes from the finished units. Returns `None` if
@@ -344,11 +345,6 @@ impl Jobs {
         }
         true
     }
-}
-
-/// Returns the last component of a path, for titles.
-fn name_of(path: &Path) -> String {
-    path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy()).into_owned()
 }
 
 /// Starts a plan in a separate process, without a terminal and unaffected by this one's signals.

@@ -2,12 +2,18 @@
 
 use crate::tui::theme::Glyphs;
 use gristmill_core::text::display_safe;
+use std::path::Path;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// Escapes text from the data for display: see [`display_safe`].
 pub fn safe(text: &str) -> String {
     display_safe(text).into_owned()
+}
+
+/// Returns the last component of a path, or the path if it has none. Raw.
+pub fn last_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy()).into_owned()
 }
 
 /// Returns the display width of `text` in columns.

@@ -33,12 +33,12 @@ pub fn request(answers: &Answers, scan: Option<LiveScan>) -> JobRequest {
     let plan = answers.plan.clone();
     let path = PathBuf::from(&plan.path);
     // A relative path such as `.` has no last component.
-    let name = text::safe(&last_name(&files::absolute_or_same(&answers.facts.root)));
+    let name = text::safe(&text::last_name(&files::absolute_or_same(&answers.facts.root)));
     let command = command_line(&plan);
     let overview = PrepareOverview { plan: plan.clone(), facts: Arc::clone(&answers.facts) };
     let scan = RefCell::new(scan);
     JobRequest {
-        crumbs: vec!["prepare".to_owned(), last_name(&path)],
+        crumbs: vec!["prepare".to_owned(), text::last_name(&path)],
         words: RunTexts {
             ready: format!("{name} is ready to train on"),
             done: format!("{name} is prepared"),
@@ -56,10 +56,6 @@ pub fn request(answers: &Answers, scan: Option<LiveScan>) -> JobRequest {
         overview: Some(Box::new(overview)),
         draft: None,
     }
-}
-
-fn last_name(path: &Path) -> String {
-    path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy()).into_owned()
 }
 
 /// The shards of a running preparation, and the summary of a finished one.

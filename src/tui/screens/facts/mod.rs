@@ -70,7 +70,7 @@ struct FactsScreen {
 impl FactsScreen {
     fn empty(path: &Path) -> Self {
         Self {
-            name: path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy()).into_owned(),
+            name: text::last_name(path),
             sheet: FactsSheet::default(),
             scanned: FactsSheet::default(),
             stream: None,

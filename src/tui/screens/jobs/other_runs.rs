@@ -5,6 +5,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::screens::home::go_on;
+use crate::tui::widgets::text::last_name;
 use crate::tui::work::LatestWorker;
 use gristmill_core::text::count;
 use gristmill_core::text::shell_quote;
@@ -130,7 +131,7 @@ fn other_run(run: UnfinishedRun, env: &UiEnv) -> OtherRun {
         Some(plan) => plan.operation().name(),
         _ => "prepare",
     };
-    let name = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy()).into_owned();
+    let name = last_name(&path);
     let stopped = match (is_prepare, begun) {
         (true, _) if matches!(state, State::Publishing(_)) => RunKind::Published,
         (true, _) => RunKind::Prepare,

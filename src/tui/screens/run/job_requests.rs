@@ -18,8 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 fn name_of(path: &Path) -> String {
-    let name = path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy());
-    text::safe(&name)
+    text::safe(&text::last_name(path))
 }
 
 /// Quotes a path as an argument that cannot be mistaken for a flag.

@@ -10,7 +10,7 @@ use super::review::Review;
 use super::workers::{done, start_workers, stepped, TextChange, Workers};
 use crate::tui::jobs::JobId;
 use crate::tui::screen::{Effect, Screen, UiEnv};
-use crate::tui::widgets::{Level, Toast};
+use crate::tui::widgets::{text, Level, Toast};
 use gristmill_core::text::{agree, count};
 use gristmill_core::{Cancel, Failure, Problem};
 use gristmill_ops::engine::browse::{Groups, Marks};
@@ -120,9 +120,7 @@ impl SplitSession {
 
     /// Returns the name of the data set; not escaped.
     pub fn name(&self) -> String {
-        let inner = self.inner.borrow();
-        let name = inner.root.file_name().map_or_else(|| inner.root.to_string_lossy(), |n| n.to_string_lossy());
-        name.into_owned()
+        text::last_name(&self.inner.borrow().root)
     }
 
     /// Returns the environment of the session.
