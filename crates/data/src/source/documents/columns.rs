@@ -1,7 +1,7 @@
 //! Columns of tables: the selection of those that are read, and messages about them.
 
 use super::jq::as_path;
-use super::source::{DocumentBlock, DocumentFields, DocumentSource, OtherFields};
+use super::source::{DocumentBlock, DocumentFields, DocumentSource, OtherFields, SampledBlock};
 use super::{Layout, Position, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_arrow::BadText;
@@ -97,7 +97,7 @@ pub(super) fn sample_of_table(
     fields: &DocumentFields,
     range: Unit,
     cancel: &Cancel,
-) -> Outcome<(DocumentBlock, u64)> {
+) -> Outcome<SampledBlock> {
     let size = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
     let from = Position { line: scale(range.start, rows, file.bytes), offset: 0 };
     let mut reader = source.open(file, fields, from, size, cancel)?;

@@ -3,7 +3,7 @@
 use super::elements::Elements;
 use super::jsonl::{first_lines, LineReader, FIRST_BLOCK_BYTES};
 use super::layout::has_array_lines;
-use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
+use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, SampledBlock};
 use super::{layout_of, Blocks, Jsonl, Layout, Position, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Outcome};
@@ -75,13 +75,7 @@ impl DocumentSource for JsonArray {
         }
     }
 
-    fn sample(
-        &self,
-        file: &TextFile,
-        fields: &DocumentFields,
-        range: Unit,
-        cancel: &Cancel,
-    ) -> Outcome<(DocumentBlock, u64)> {
+    fn sample(&self, file: &TextFile, fields: &DocumentFields, range: Unit, cancel: &Cancel) -> Outcome<SampledBlock> {
         let size = usize::try_from(range.end - range.start).unwrap_or(1);
         let mut reader = self.open(file, fields, Position::default(), size, cancel)?;
         let block = reader.next(Vec::new())?.unwrap_or_default();

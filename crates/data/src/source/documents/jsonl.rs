@@ -2,7 +2,7 @@
 
 use super::packing::is_text;
 use super::share::bytes_on_disk;
-use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
+use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, SampledBlock};
 use super::{layout_of, read_unit, Block, Blocks, Layout, Position, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Outcome, Problem};
@@ -59,13 +59,7 @@ impl DocumentSource for Jsonl {
         Ok(Box::new(LineReader { blocks: Blocks::open(file, block_bytes, from, cancel)?, file: file.clone() }))
     }
 
-    fn sample(
-        &self,
-        file: &TextFile,
-        _: &DocumentFields,
-        range: Unit,
-        cancel: &Cancel,
-    ) -> Outcome<(DocumentBlock, u64)> {
+    fn sample(&self, file: &TextFile, _: &DocumentFields, range: Unit, cancel: &Cancel) -> Outcome<SampledBlock> {
         if file.packing.is_plain() {
             let block = read_unit(&file.open()?, range, Vec::new(), cancel)?;
             let bytes = block.bytes.len() as u64;

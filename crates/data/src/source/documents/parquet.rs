@@ -5,7 +5,9 @@ mod table;
 use super::columns::{
     json_lines, layout_of_table, may_have_text, sample_of_table, scale, why_unreadable, Columns, ROWS_PER_BATCH,
 };
-use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, Row, RowBlock};
+use super::source::{
+    BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, Row, RowBlock, SampledBlock,
+};
 use super::{EditRow, FileRewriter, Layout, Position, TableFormat, Text, TextEdits, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Failure, Mutex, Outcome, Problem, Subject};
@@ -100,13 +102,7 @@ impl DocumentSource for Parquet {
         Ok(Box::new(RowReader { rows, at: from, before: from.offset, bytes: file.bytes, cancel: cancel.clone() }))
     }
 
-    fn sample(
-        &self,
-        file: &TextFile,
-        fields: &DocumentFields,
-        range: Unit,
-        cancel: &Cancel,
-    ) -> Outcome<(DocumentBlock, u64)> {
+    fn sample(&self, file: &TextFile, fields: &DocumentFields, range: Unit, cancel: &Cancel) -> Outcome<SampledBlock> {
         sample_of_table(self, (file, open(file)?.rows()), fields, range, cancel)
     }
 

@@ -117,14 +117,8 @@ pub trait DocumentSource: Debug + Sync {
         cancel: &Cancel,
     ) -> Outcome<Box<dyn BlockReader>>;
 
-    /// Returns a block from a byte range of the file, and the number of bytes in the file that hold its text.
-    fn sample(
-        &self,
-        file: &TextFile,
-        fields: &DocumentFields,
-        range: Unit,
-        cancel: &Cancel,
-    ) -> Outcome<(DocumentBlock, u64)>;
+    /// Returns a block from a byte range of the file.
+    fn sample(&self, file: &TextFile, fields: &DocumentFields, range: Unit, cancel: &Cancel) -> Outcome<SampledBlock>;
 
     /// Returns the interface that rewrites files of this format; `None` if they can only be read.
     fn rewriter(&self) -> Option<&'static dyn FileRewriter> {
@@ -170,6 +164,9 @@ pub trait BlockReader: Send {
     /// Returns the problem of a loss in the file; valid after the last block.
     fn damage(&self) -> Outcome<Option<Problem>>;
 }
+
+/// A block, and the number of bytes in the file that hold its text.
+pub type SampledBlock = (DocumentBlock, u64);
 
 /// Consecutive documents of a file.
 #[derive(Debug)]

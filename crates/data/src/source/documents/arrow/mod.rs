@@ -10,7 +10,7 @@ mod table;
 mod tests;
 
 use super::columns::{layout_of_table, may_have_text, sample_of_table, Columns};
-use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
+use super::source::{BlockReader, DocumentFields, DocumentSource, FirstLines, SampledBlock};
 use super::{Layout, Position, TableFormat, TextFile};
 use crate::source::jsonl::Unit;
 use batch::BatchReader;
@@ -117,13 +117,7 @@ impl DocumentSource for Arrow {
         Ok(Box::new(RowReader { file: opened, batches, form, block_bytes, current: None, at: from, left_out, cancel }))
     }
 
-    fn sample(
-        &self,
-        file: &TextFile,
-        fields: &DocumentFields,
-        range: Unit,
-        cancel: &Cancel,
-    ) -> Outcome<(DocumentBlock, u64)> {
+    fn sample(&self, file: &TextFile, fields: &DocumentFields, range: Unit, cancel: &Cancel) -> Outcome<SampledBlock> {
         sample_of_table(self, (file, open(file, cancel)?.rows()), fields, range, cancel)
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::source::documents::list::text_file;
-use crate::source::documents::source::OtherFields;
+use crate::source::documents::source::{DocumentBlock, OtherFields};
 use crate::source::documents::Text;
 use gristmill_core::pack::TextField;
 use gristmill_core::ExitClass;

@@ -14,7 +14,9 @@ use super::json_array::MARK;
 use super::jsonl::LineReader;
 use super::packing::packed_name;
 use super::share::bytes_on_disk;
-use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields};
+use super::source::{
+    BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, SampledBlock,
+};
 use super::{Blocks, Layout, Position, TableFormat, TextFile};
 use crate::source::jsonl::Unit;
 use cells::{Cells, RowForm};
@@ -303,13 +305,7 @@ impl DocumentSource for Delimited {
         Ok(Box::new(RowReader { lines, columns, fields: fields.map(Arc::new) }))
     }
 
-    fn sample(
-        &self,
-        file: &TextFile,
-        fields: &DocumentFields,
-        range: Unit,
-        cancel: &Cancel,
-    ) -> Outcome<(DocumentBlock, u64)> {
+    fn sample(&self, file: &TextFile, fields: &DocumentFields, range: Unit, cancel: &Cancel) -> Outcome<SampledBlock> {
         let size = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
         let mut reader = self.open(file, fields, Position::default(), size, cancel)?;
         let block = reader.next(Vec::new())?.unwrap_or_default();
