@@ -27,26 +27,60 @@ use std::sync::Arc;
 /// Size of a write buffer, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
+/// The properties of a format that do not depend on a plan.
+pub(crate) struct FormatInfo {
+    /// The noun, in the singular, for the unit that leftover tokens do not fill.
+    pub(crate) unit: &'static str,
+    /// The readers of its files, one for each layout; empty if this program cannot read them.
+    pub(crate) readers: &'static [&'static dyn TokenReader],
+    /// Whether training reads each file on its own, not the folder as a whole.
+    pub(crate) has_single_files: bool,
+    /// Whether `--bos-token` begins documents.
+    pub(crate) takes_begin_token: bool,
+    /// Whether the names of its files contain the names of the inputs.
+    pub(crate) names_inputs: bool,
+    /// Its answer to `--eod-token`; `None` if it has no end token of its own.
+    pub(crate) own_end: Option<SharedAnswer<String>>,
+    /// Its answer to `--dtype`; `None` if the type of its tokens cannot be chosen.
+    pub(crate) token_type: Option<SharedAnswer<TokenType>>,
+    /// Its answer to `--max-tokens-per-file`; `None` if its files are not split by tokens.
+    pub(crate) max_tokens_per_file: Option<SharedAnswer<u64>>,
+    /// Its answer to `--shuffle`; `None` if documents keep their order.
+    pub(crate) document_shuffle: Option<SharedAnswer<DocumentShuffle>>,
+    /// Its answer to `--no-special-tokens`, which is whether the tokenizer's template is added; `None` if the user cannot choose.
+    pub(crate) special_tokens: Option<SharedAnswer<bool>>,
+    /// The rules that select the files of input folders.
+    pub(crate) input_rules: &'static InputRules,
+}
+
+impl Default for FormatInfo {
+    fn default() -> Self {
+        Self {
+            unit: "sample",
+            readers: &[],
+            has_single_files: false,
+            takes_begin_token: false,
+            names_inputs: false,
+            own_end: None,
+            token_type: None,
+            max_tokens_per_file: None,
+            document_shuffle: None,
+            special_tokens: None,
+            input_rules: &InputRules::JSON_LINES,
+        }
+    }
+}
+
 /// A format of token files. Methods that take a plan are called for plans that choose the format, except
 /// [`is_chosen`](Self::is_chosen) and [`choose`](Self::choose).
 pub(crate) trait TokenFormat: Sync {
     /// Returns the value of `--format`. If a plan has several formats, it is also the name of the format's folder.
     fn name(&self) -> &'static str;
+    /// Returns the properties that do not depend on a plan.
+    fn info(&self) -> FormatInfo;
     /// Returns the noun, in the singular, for an item of its files.
     fn item(&self) -> &'static str {
-        self.readers().first().map_or("document", |reader| reader.kind().item)
-    }
-    /// Returns the noun, in the singular, for the unit that leftover tokens do not fill.
-    fn unit(&self) -> &'static str {
-        "sample"
-    }
-    /// Returns the readers of its files, one for each layout; empty if this program cannot read them.
-    fn readers(&self) -> &'static [&'static dyn TokenReader] {
-        &[]
-    }
-    /// Whether training reads each file on its own, not the folder as a whole.
-    fn has_single_files(&self) -> bool {
-        false
+        self.info().readers.first().map_or("document", |reader| reader.kind().item)
     }
     /// Whether a plan chooses the format.
     fn is_chosen(&self, plan: &PackPlan) -> bool;
@@ -68,40 +102,12 @@ pub(crate) trait TokenFormat: Sync {
     fn refusals(&self, plan: &PackPlan) -> Vec<Problem>;
     /// Returns notes on the combination of a tokenizer and a plan.
     fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem>;
-    /// Whether `--bos-token` begins documents.
-    fn takes_begin_token(&self) -> bool {
-        false
-    }
     /// Returns the number of tokens per sample, 0 if the plan does not give it; `None` if samples have no fixed size.
     fn sample_size(&self, _plan: &PackPlan) -> Option<u64> {
         None
     }
     /// Sets the number of tokens per sample.
     fn set_sample_size(&self, _plan: &mut PackPlan, _tokens: u64) {}
-    /// Whether the names of its files contain the names of the inputs.
-    fn names_inputs(&self) -> bool {
-        false
-    }
-    /// Returns its answer to `--eod-token`; `None` if it has no end token of its own.
-    fn own_end(&self) -> Option<SharedAnswer<String>> {
-        None
-    }
-    /// Returns its answer to `--dtype`; `None` if the type of its tokens cannot be chosen.
-    fn token_type(&self) -> Option<SharedAnswer<TokenType>> {
-        None
-    }
-    /// Returns its answer to `--max-tokens-per-file`; `None` if its files are not split by tokens.
-    fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
-        None
-    }
-    /// Returns its answer to `--shuffle`; `None` if documents keep their order.
-    fn document_shuffle(&self) -> Option<SharedAnswer<DocumentShuffle>> {
-        None
-    }
-    /// Returns its answer to `--no-special-tokens`, which is whether the tokenizer's template is added; `None` if the user cannot choose.
-    fn special_tokens(&self) -> Option<SharedAnswer<bool>> {
-        None
-    }
     /// Returns the default output of a plan that has only this format and names no output.
     fn default_output(&self, _plan: &PackPlan) -> Option<String> {
         None
@@ -129,8 +135,6 @@ pub(crate) trait TokenFormat: Sync {
     fn identity(&self) -> (&'static str, DocumentRules) {
         (self.name(), self.document_rules())
     }
-    /// Returns the rules that select the files of input folders.
-    fn input_rules(&self) -> &'static InputRules;
     /// Returns the rules that decide which lines are refused.
     fn document_rules(&self) -> DocumentRules;
     /// Returns how raw ids are transformed.

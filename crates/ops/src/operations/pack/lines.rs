@@ -101,7 +101,7 @@ fn detail_lines(target: &TargetReport) -> Vec<ReportLine> {
     let mut lines = Vec::new();
     let format = &target.format;
     if target.dropped_tokens > 0 {
-        let unit = formats::named(format).map_or("sample", |format| format.unit());
+        let unit = formats::named(format).map_or("sample", |format| format.info().unit);
         let tokens = count(target.dropped_tokens, "token");
         let fill = agree(target.dropped_tokens, "fills", "fill");
         let are = agree(target.dropped_tokens, "is", "are");
@@ -116,7 +116,7 @@ fn detail_lines(target: &TargetReport) -> Vec<ReportLine> {
 /// Returns the path to browse next. If the folder is not a data set because it has other files, returns the first packed file.
 fn next_path(target: &TargetReport) -> &str {
     let is_data = || !files::is_dir(&target.path) || kind_of(Path::new(&target.path)).is_ok_and(DatasetKind::is_tokens);
-    let has_single_files = formats::named(&target.format).is_some_and(|format| format.has_single_files());
+    let has_single_files = formats::named(&target.format).is_some_and(|format| format.info().has_single_files);
     // The path in a store is queried only if the result matters.
     let first = target.outputs.first().filter(|_| has_single_files && !is_data());
     first.map_or(&target.path, |file| &file.name)

@@ -257,43 +257,43 @@ const FILES_OF_TOKENS: &[Spec] = &[
                 Choice { name: "documents", help: "All documents of the output, or of each task, permuted" },
             ],
             get: |plan| {
-                let shuffle = formats::shared_answer(plan, |format| format.document_shuffle());
+                let shuffle = formats::shared_answer(plan, |info| info.document_shuffle);
                 (shuffle == Some(DocumentShuffle::Documents)).then_some("documents")
             },
             set: |plan, shuffle| {
                 let shuffle = if shuffle == "documents" { DocumentShuffle::Documents } else { DocumentShuffle::None };
-                formats::set_shared_answer(plan, |format| format.document_shuffle(), Some(shuffle));
+                formats::set_shared_answer(plan, |info| info.document_shuffle, Some(shuffle));
             },
         },
     )
     .default("none")
-    .applies("a format that can shuffle documents", |plan| formats::takes(plan, |format| format.document_shuffle())),
+    .applies("a format that can shuffle documents", |plan| formats::takes(plan, |info| info.document_shuffle)),
     Spec::new(
         "eod-token",
         "TEXT",
         "Token that ends each document, for formats with one of their own",
         Access::Text {
-            get: |plan| formats::shared_answer(plan, |format| format.own_end()),
+            get: |plan| formats::shared_answer(plan, |info| info.own_end),
             set: |plan, text| {
-                formats::set_shared_answer(plan, |format| format.own_end(), text);
+                formats::set_shared_answer(plan, |info| info.own_end, text);
                 Ok(())
             },
         },
     )
     .label("own end token")
     .unset("that of --eos-token")
-    .applies("a format with an end token of its own", |plan| formats::takes(plan, |format| format.own_end()))
+    .applies("a format with an end token of its own", |plan| formats::takes(plan, |info| info.own_end))
     .advanced(),
     Spec::new(
         "no-special-tokens",
         "",
         "Leave out the tokens of the tokenizer's template",
         Access::Switch {
-            get: |plan| formats::shared_answer(plan, |format| format.special_tokens()) == Some(false),
-            set: |plan, is_on| formats::set_shared_answer(plan, |format| format.special_tokens(), Some(!is_on)),
+            get: |plan| formats::shared_answer(plan, |info| info.special_tokens) == Some(false),
+            set: |plan, is_on| formats::set_shared_answer(plan, |info| info.special_tokens, Some(!is_on)),
         },
     )
-    .applies("a format that can leave out the template", |plan| formats::takes(plan, |format| format.special_tokens()))
+    .applies("a format that can leave out the template", |plan| formats::takes(plan, |info| info.special_tokens))
     .advanced(),
     Spec::new(
         "dtype",
@@ -301,16 +301,16 @@ const FILES_OF_TOKENS: &[Spec] = &[
         "Type of a token",
         Access::Choice {
             choices: TOKEN_TYPES,
-            get: |plan| formats::shared_answer(plan, |format| format.token_type()).map(type_name),
+            get: |plan| formats::shared_answer(plan, |info| info.token_type).map(type_name),
             set: |plan, name| {
                 let token_type = ALL_TYPES.into_iter().find(|known| type_name(*known) == name);
-                formats::set_shared_answer(plan, |format| format.token_type(), token_type);
+                formats::set_shared_answer(plan, |info| info.token_type, token_type);
             },
         },
     )
     .label("token type")
     .unset("the usual type of the format")
-    .applies("a format with a choice of token types", |plan| formats::takes(plan, |format| format.token_type())),
+    .applies("a format with a choice of token types", |plan| formats::takes(plan, |info| info.token_type)),
     Spec::new(
         "max-tokens-per-file",
         "M",
@@ -318,15 +318,13 @@ const FILES_OF_TOKENS: &[Spec] = &[
         Access::Number {
             least: 1,
             most: u64::MAX,
-            get: |plan| formats::shared_answer(plan, |format| format.max_tokens_per_file()),
-            set: |plan, tokens| formats::set_shared_answer(plan, |format| format.max_tokens_per_file(), tokens),
+            get: |plan| formats::shared_answer(plan, |info| info.max_tokens_per_file),
+            set: |plan, tokens| formats::set_shared_answer(plan, |info| info.max_tokens_per_file, tokens),
         },
     )
     .label("tokens per file")
     .unset("the usual limit of the format, or none")
-    .applies("a format with a limit of tokens in a file", |plan| {
-        formats::takes(plan, |format| format.max_tokens_per_file())
-    })
+    .applies("a format with a limit of tokens in a file", |plan| formats::takes(plan, |info| info.max_tokens_per_file))
     .advanced(),
 ];
 

@@ -131,7 +131,7 @@ pub fn find_files(plan: &PackPlan, cancel: &Cancel) -> Outcome<InputFiles> {
     let mut first_failure = None;
     for format in formats::TOKEN_FORMATS {
         cancel.check()?;
-        match documents::list(&inputs, Selection::of(plan), format.input_rules(), cancel) {
+        match documents::list(&inputs, Selection::of(plan), format.info().input_rules, cancel) {
             Ok(listing) => {
                 let bytes = listing.files.iter().map(|file| file.bytes).sum();
                 found.by_format.push((format.name(), Ok((listing.files.len() as u64, bytes))));

@@ -32,7 +32,7 @@ mod olmo;
 pub(crate) use megatron::run_pair_merge;
 pub use megatron::PairMergePlan;
 
-use super::format::{folder_name, EndTokenNeed, OutputTarget, TokenFormat};
+use super::format::{folder_name, EndTokenNeed, FormatInfo, OutputTarget, TokenFormat};
 use super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::SharedAnswer;
@@ -83,7 +83,7 @@ pub(crate) fn named(name: &str) -> Option<&'static dyn TokenFormat> {
 
 /// Returns the reader of a layout of token files.
 pub fn reader(kind: &TokenKind) -> Option<&'static dyn TokenReader> {
-    TOKEN_FORMATS.iter().flat_map(|format| format.readers()).copied().find(|reader| reader.kind() == kind)
+    TOKEN_FORMATS.iter().flat_map(|format| format.info().readers).copied().find(|reader| reader.kind() == kind)
 }
 
 /// Returns the names of the formats that a plan chooses.
@@ -118,7 +118,7 @@ pub fn item(name: &str) -> &'static str {
 
 /// Whether a plan has one format, and training reads each of its files on its own.
 pub fn has_single_files(plan: &PackPlan) -> bool {
-    only_format(plan).is_some_and(TokenFormat::has_single_files)
+    only_format(plan).is_some_and(|format| format.info().has_single_files)
 }
 
 /// Returns the document rules of the first format of a plan; if no format is chosen, those of the most permissive format.
@@ -128,7 +128,7 @@ pub fn document_rules(plan: &PackPlan) -> DocumentRules {
 
 /// Whether a format of a plan supports a begin token.
 pub(crate) fn takes_begin_token(plan: &PackPlan) -> bool {
-    chosen(plan).into_iter().any(TokenFormat::takes_begin_token)
+    chosen(plan).into_iter().any(|format| format.info().takes_begin_token)
 }
 
 /// Describes the formats that have a fixed sample size, for messages.
@@ -141,33 +141,29 @@ pub(crate) fn sample_size(plan: &PackPlan) -> Option<u64> {
 
 /// Whether the names of output files of a plan contain the names of its inputs.
 pub(crate) fn names_inputs(plan: &PackPlan) -> bool {
-    chosen(plan).into_iter().any(TokenFormat::names_inputs)
+    chosen(plan).into_iter().any(|format| format.info().names_inputs)
 }
 
+/// Selects the answer of a format to a shared option.
+type AnswerOf<T> = fn(FormatInfo) -> Option<SharedAnswer<T>>;
+
 /// Returns the answers of a plan's formats to an option that they share.
-pub(crate) fn shared_answers<T>(
-    plan: &PackPlan,
-    of: fn(&dyn TokenFormat) -> Option<SharedAnswer<T>>,
-) -> impl Iterator<Item = SharedAnswer<T>> {
-    chosen(plan).into_iter().filter_map(of)
+pub(crate) fn shared_answers<T>(plan: &PackPlan, of: AnswerOf<T>) -> impl Iterator<Item = SharedAnswer<T>> {
+    chosen(plan).into_iter().map(|format| format.info()).filter_map(of)
 }
 
 /// Whether a format of a plan supports a shared option.
-pub(crate) fn takes<T>(plan: &PackPlan, of: fn(&dyn TokenFormat) -> Option<SharedAnswer<T>>) -> bool {
+pub(crate) fn takes<T>(plan: &PackPlan, of: AnswerOf<T>) -> bool {
     shared_answers(plan, of).next().is_some()
 }
 
 /// Returns the answer of a plan to a shared option, from the first format that has one.
-pub(crate) fn shared_answer<T>(plan: &PackPlan, of: fn(&dyn TokenFormat) -> Option<SharedAnswer<T>>) -> Option<T> {
+pub(crate) fn shared_answer<T>(plan: &PackPlan, of: AnswerOf<T>) -> Option<T> {
     shared_answers(plan, of).find_map(|answer| (answer.get)(plan))
 }
 
 /// Sets the answer to a shared option for all formats of a plan that support it.
-pub(crate) fn set_shared_answer<T: Clone>(
-    plan: &mut PackPlan,
-    of: fn(&dyn TokenFormat) -> Option<SharedAnswer<T>>,
-    value: Option<T>,
-) {
+pub(crate) fn set_shared_answer<T: Clone>(plan: &mut PackPlan, of: AnswerOf<T>, value: Option<T>) {
     for answer in shared_answers(plan, of).collect::<Vec<_>>() {
         (answer.set)(plan, value.clone());
     }

@@ -133,7 +133,7 @@ fn count_rows(files: &mut [TextFile], problems: &mut Vec<Problem>, cancel: &Canc
 /// Downloads the data sets of the hub that a plan reads. For a preview, only lists them.
 pub(super) fn fetch_remote(plan: &PackPlan, is_preview: bool, context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
     let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
-    let rules: Vec<_> = formats::chosen(plan).into_iter().map(TokenFormat::input_rules).collect();
+    let rules: Vec<_> = formats::chosen(plan).into_iter().map(|format| format.info().input_rules).collect();
     let selection = Selection::of(plan);
     let byte_cost = cost::BYTE_PACKED;
     fetch(&FetchRequest { inputs: &inputs, selection, rules: &rules, byte_cost, is_preview }, context)
@@ -167,7 +167,7 @@ impl Inputs {
     ) -> Outcome<Vec<TextFile>> {
         let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
         let selection = Selection { snapshots: &self.snapshots, ..Selection::of(plan) };
-        let Listing { mut files, problems, .. } = list(&inputs, selection, format.input_rules(), cancel)?;
+        let Listing { mut files, problems, .. } = list(&inputs, selection, format.info().input_rules, cancel)?;
         let damaged = leave_out_files(&mut files, options, cancel)?;
         for problem in problems.into_iter().chain(damaged) {
             if !self.problems.contains(&problem) {

@@ -16,11 +16,10 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
-use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, OutputTarget, TokenFormat};
-use super::super::reader::TokenReader;
+use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, FormatInfo, OutputTarget, TokenFormat};
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
-use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize, TokenType};
+use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{DocumentRules, InputRules};
 use gristmill_storage::files::is_dir;
@@ -42,8 +41,14 @@ fn target(plan: &PackPlan) -> ForagerTarget {
 impl TokenFormat for Forager {
     common_methods!(forager, usual_forager);
 
-    fn readers(&self) -> &'static [&'static dyn TokenReader] {
-        &[&reader::SamplesReader]
+    fn info(&self) -> FormatInfo {
+        FormatInfo {
+            readers: &[&reader::SamplesReader],
+            token_type: Some(shared_answer!(forager.token_type)),
+            special_tokens: Some(special_tokens_answer!(forager)),
+            input_rules: &InputRules::PLAIN_JSON_LINES,
+            ..FormatInfo::default()
+        }
     }
 
     fn loss_masks(&self, plan: &PackPlan) -> Option<bool> {
@@ -66,14 +71,6 @@ impl TokenFormat for Forager {
 
     fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
         check::open_questions(plan, &target(plan))
-    }
-
-    fn token_type(&self) -> Option<SharedAnswer<TokenType>> {
-        Some(shared_answer!(forager.token_type))
-    }
-
-    fn special_tokens(&self) -> Option<SharedAnswer<bool>> {
-        Some(special_tokens_answer!(forager))
     }
 
     fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
@@ -109,10 +106,6 @@ impl TokenFormat for Forager {
             Some(parent) if !parent.is_empty() => parent,
             _ => ".".into(),
         })
-    }
-
-    fn input_rules(&self) -> &'static InputRules {
-        &InputRules::PLAIN_JSON_LINES
     }
 
     fn document_rules(&self) -> DocumentRules {

@@ -17,12 +17,11 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, OutputTarget, TokenFormat};
-use super::super::reader::TokenReader;
+use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, FormatInfo, OutputTarget, TokenFormat};
 use crate::tokens::encode::{end_id, EncodingSpec, End};
 use gristmill_core::pack::{MdsTarget, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
-use gristmill_data::source::documents::{DocumentRules, InputRules};
+use gristmill_data::source::documents::DocumentRules;
 use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 
@@ -36,16 +35,12 @@ fn target(plan: &PackPlan) -> MdsTarget {
 impl TokenFormat for Mds {
     common_methods!(mds, MdsTarget::default);
 
-    fn readers(&self) -> &'static [&'static dyn TokenReader] {
-        &[&reader::ShardsReader]
+    fn info(&self) -> FormatInfo {
+        FormatInfo { readers: &[&reader::ShardsReader], takes_begin_token: true, ..FormatInfo::default() }
     }
 
     fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
         EndTokenNeed::Useful
-    }
-
-    fn takes_begin_token(&self) -> bool {
-        true
     }
 
     fn sample_size(&self, plan: &PackPlan) -> Option<u64> {
@@ -68,10 +63,6 @@ impl TokenFormat for Mds {
 
     fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
         check::notes(plan, tokenizer)
-    }
-
-    fn input_rules(&self) -> &'static InputRules {
-        &InputRules::JSON_LINES
     }
 
     fn document_rules(&self) -> DocumentRules {

@@ -17,14 +17,13 @@ pub use merge::PairMergePlan;
 pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{
-    folder_name, AssignedFiles, EndTokenNeed, FileAssignmentRequest, OutputTarget, TokenFormat,
+    folder_name, AssignedFiles, EndTokenNeed, FileAssignmentRequest, FormatInfo, OutputTarget, TokenFormat,
 };
-use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
 use gristmill_core::pack::{MegatronTarget, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem, ProblemKind, Subject};
-use gristmill_data::source::documents::{DocumentRules, InputRules, Quirks};
+use gristmill_data::source::documents::{DocumentRules, Quirks};
 use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 
@@ -45,8 +44,15 @@ fn target(plan: &PackPlan) -> MegatronTarget {
 impl TokenFormat for Megatron {
     common_methods!(megatron, MegatronTarget::default);
 
-    fn readers(&self) -> &'static [&'static dyn TokenReader] {
-        &[&reader::PairReader, &reader::FolderReader]
+    fn info(&self) -> FormatInfo {
+        FormatInfo {
+            readers: &[&reader::PairReader, &reader::FolderReader],
+            own_end: Some(shared_answer!(megatron.eod_token)),
+            token_type: Some(shared_answer!(megatron.token_type)),
+            max_tokens_per_file: Some(shared_answer!(megatron.max_tokens_per_file)),
+            special_tokens: Some(special_tokens_answer!(megatron)),
+            ..FormatInfo::default()
+        }
     }
 
     fn end_token(&self, plan: &PackPlan) -> EndTokenNeed {
@@ -56,32 +62,12 @@ impl TokenFormat for Megatron {
         }
     }
 
-    fn own_end(&self) -> Option<SharedAnswer<String>> {
-        Some(shared_answer!(megatron.eod_token))
-    }
-
-    fn token_type(&self) -> Option<SharedAnswer<TokenType>> {
-        Some(shared_answer!(megatron.token_type))
-    }
-
-    fn special_tokens(&self) -> Option<SharedAnswer<bool>> {
-        Some(special_tokens_answer!(megatron))
-    }
-
-    fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
-        Some(shared_answer!(megatron.max_tokens_per_file))
-    }
-
     fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
         check::refusals(plan, &target(plan))
     }
 
     fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
         check::notes(plan, &target(plan), tokenizer)
-    }
-
-    fn input_rules(&self) -> &'static InputRules {
-        &InputRules::JSON_LINES
     }
 
     /// Ends with a slash, so that the pairs are in a folder instead of next to the input.

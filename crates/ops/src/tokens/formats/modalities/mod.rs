@@ -16,16 +16,16 @@ pub(super) use options::{CHOICE, GROUP};
 
 use self::job::{start_raw, RawIndexPlan};
 use super::super::format::{
-    folder_name, AssignedFiles, EndTokenNeed, FileAssignmentRequest, OtherFile, OutputTarget, TokenFormat,
+    folder_name, AssignedFiles, EndTokenNeed, FileAssignmentRequest, FormatInfo, OtherFile, OutputTarget, TokenFormat,
 };
-use super::super::reader::TokenReader;
+
 use crate::job::task::TaskContext;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, SharedAnswer};
 use gristmill_core::pack::ModalitiesTarget;
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::formats::modalities::raw_index::default_path;
-use gristmill_data::source::documents::{DocumentRules, InputRules};
+use gristmill_data::source::documents::DocumentRules;
 use gristmill_storage::files;
 use gristmill_tokenizer::Tokenizer;
 use std::path::{Path, PathBuf};
@@ -40,12 +40,13 @@ fn target(plan: &PackPlan) -> ModalitiesTarget {
 impl TokenFormat for Modalities {
     common_methods!(modalities, ModalitiesTarget::default);
 
-    fn has_single_files(&self) -> bool {
-        true
-    }
-
-    fn readers(&self) -> &'static [&'static dyn TokenReader] {
-        &[&reader::PackedFileReader, &reader::PackedFolderReader]
+    fn info(&self) -> FormatInfo {
+        FormatInfo {
+            readers: &[&reader::PackedFileReader, &reader::PackedFolderReader],
+            has_single_files: true,
+            own_end: Some(shared_answer!(modalities.eod_token)),
+            ..FormatInfo::default()
+        }
     }
 
     fn end_token(&self, plan: &PackPlan) -> EndTokenNeed {
@@ -53,10 +54,6 @@ impl TokenFormat for Modalities {
             None => EndTokenNeed::Required,
             Some(_) => EndTokenNeed::Unused,
         }
-    }
-
-    fn own_end(&self) -> Option<SharedAnswer<String>> {
-        Some(shared_answer!(modalities.eod_token))
     }
 
     fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
@@ -104,10 +101,6 @@ impl TokenFormat for Modalities {
         context.run_part(start_raw(raw, context.options.clone())?)?;
         context.log(format!("wrote the index {index}"));
         Ok(())
-    }
-
-    fn input_rules(&self) -> &'static InputRules {
-        &InputRules::JSON_LINES
     }
 
     fn document_rules(&self) -> DocumentRules {

@@ -34,7 +34,7 @@ pub(super) fn refusals(plan: &PackPlan, target: &NanosetsTarget) -> Vec<Problem>
     if target.max_tokens_per_file == Some(0) {
         wrong_ones.push(wrong_answer("--max-tokens-per-file", "at least 1 is needed"));
     }
-    let is_for_others = shared_answers(plan, |format| format.max_tokens_per_file()).count() > 1;
+    let is_for_others = shared_answers(plan, |info| info.max_tokens_per_file).count() > 1;
     if target.max_tokens_per_file.is_some() && !target.is_shuffled() && !is_for_others {
         let why = "files are split only where something is shuffled";
         let hint = "add --shuffle documents or --chunk-size C, or leave the flag out";

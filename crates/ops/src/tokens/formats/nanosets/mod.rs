@@ -17,11 +17,10 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
-use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, OutputTarget, TokenFormat};
-use super::super::reader::TokenReader;
+use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, FormatInfo, OutputTarget, TokenFormat};
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
-use gristmill_core::pack::{DocumentShuffle, NanosetsTarget};
+use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{DocumentRules, InputRules};
 use gristmill_tokenizer::Tokenizer;
@@ -37,12 +36,15 @@ fn target(plan: &PackPlan) -> NanosetsTarget {
 impl TokenFormat for Nanosets {
     common_methods!(nanosets, NanosetsTarget::default);
 
-    fn unit(&self) -> &'static str {
-        "chunk"
-    }
-
-    fn readers(&self) -> &'static [&'static dyn TokenReader] {
-        &[&reader::FolderReader]
+    fn info(&self) -> FormatInfo {
+        FormatInfo {
+            unit: "chunk",
+            readers: &[&reader::FolderReader],
+            max_tokens_per_file: Some(shared_answer!(nanosets.max_tokens_per_file)),
+            document_shuffle: Some(document_shuffle_answer!(nanosets)),
+            input_rules: &InputRules::EVERY_FILE,
+            ..FormatInfo::default()
+        }
     }
 
     fn loss_masks(&self, plan: &PackPlan) -> Option<bool> {
@@ -59,14 +61,6 @@ impl TokenFormat for Nanosets {
         EndTokenNeed::Useful
     }
 
-    fn document_shuffle(&self) -> Option<SharedAnswer<DocumentShuffle>> {
-        Some(document_shuffle_answer!(nanosets))
-    }
-
-    fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
-        Some(shared_answer!(nanosets.max_tokens_per_file))
-    }
-
     fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
         check::refusals(plan, &target(plan))
     }
@@ -77,10 +71,6 @@ impl TokenFormat for Nanosets {
 
     fn paths<'p>(&self, plan: &'p mut PackPlan) -> Vec<&'p mut String> {
         plan.nanosets.iter_mut().flat_map(|target| &mut target.logging_dir).collect()
-    }
-
-    fn input_rules(&self) -> &'static InputRules {
-        &InputRules::EVERY_FILE
     }
 
     fn document_rules(&self) -> DocumentRules {

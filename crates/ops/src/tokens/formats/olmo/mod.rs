@@ -13,13 +13,12 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, OutputTarget, TokenFormat};
-use super::super::reader::TokenReader;
+use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, FormatInfo, OutputTarget, TokenFormat};
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
-use gristmill_core::pack::{DocumentShuffle, OlmoTarget, TokenType, DEFAULT_OLMO_FILE_TOKENS};
+use gristmill_core::pack::{OlmoTarget, DEFAULT_OLMO_FILE_TOKENS};
 use gristmill_core::{Outcome, PackPlan, Problem, ProblemKind, Subject};
-use gristmill_data::source::documents::{DocumentRules, InputRules, Quirks};
+use gristmill_data::source::documents::{DocumentRules, Quirks};
 use gristmill_tokenizer::Tokenizer;
 use std::path::{Path, PathBuf};
 
@@ -36,48 +35,40 @@ fn target(plan: &PackPlan) -> OlmoTarget {
     plan.olmo.clone().unwrap_or_default()
 }
 
+/// Returns the accessors for the limit of a file. The default limit counts as no answer.
+fn file_limit() -> SharedAnswer<u64> {
+    let SharedAnswer { get, .. } = shared_answer!(olmo.max_tokens_per_file);
+    SharedAnswer {
+        get,
+        set: |plan, tokens| {
+            if let Some(target) = &mut plan.olmo {
+                target.max_tokens_per_file = tokens.filter(|tokens| *tokens != DEFAULT_OLMO_FILE_TOKENS);
+            }
+        },
+    }
+}
+
 impl TokenFormat for Olmo {
     common_methods!(olmo, OlmoTarget::default);
 
-    fn readers(&self) -> &'static [&'static dyn TokenReader] {
-        &[&reader::PartsReader]
+    fn info(&self) -> FormatInfo {
+        FormatInfo {
+            readers: &[&reader::PartsReader],
+            takes_begin_token: true,
+            names_inputs: true,
+            token_type: Some(shared_answer!(olmo.token_type)),
+            max_tokens_per_file: Some(file_limit()),
+            document_shuffle: Some(document_shuffle_answer!(olmo)),
+            ..FormatInfo::default()
+        }
     }
 
     fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
         EndTokenNeed::Useful
     }
 
-    fn takes_begin_token(&self) -> bool {
-        true
-    }
-
-    fn names_inputs(&self) -> bool {
-        true
-    }
-
     fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
         check::open_questions(plan)
-    }
-
-    fn token_type(&self) -> Option<SharedAnswer<TokenType>> {
-        Some(shared_answer!(olmo.token_type))
-    }
-
-    fn document_shuffle(&self) -> Option<SharedAnswer<DocumentShuffle>> {
-        Some(document_shuffle_answer!(olmo))
-    }
-
-    /// The default limit counts as no answer.
-    fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
-        let SharedAnswer { get, .. } = shared_answer!(olmo.max_tokens_per_file);
-        Some(SharedAnswer {
-            get,
-            set: |plan, tokens| {
-                if let Some(target) = &mut plan.olmo {
-                    target.max_tokens_per_file = tokens.filter(|tokens| *tokens != DEFAULT_OLMO_FILE_TOKENS);
-                }
-            },
-        })
     }
 
     fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
@@ -86,10 +77,6 @@ impl TokenFormat for Olmo {
 
     fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
         check::notes(plan, tokenizer)
-    }
-
-    fn input_rules(&self) -> &'static InputRules {
-        &InputRules::JSON_LINES
     }
 
     /// Like the reference program, omits empty texts silently and refuses lone surrogates.
