@@ -1,7 +1,7 @@
 //! Copies of objects for programs that can only read local files, such as SQLite: in the cache folder, by address and version.
 
 use super::cache::{folder_of, make_room};
-use super::files::{metadata, missing_folders};
+use super::files::metadata;
 use super::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use super::location::is_remote;
 use super::publish;
@@ -101,7 +101,7 @@ fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
 
 /// Prepares the cache folder for a file of this size.
 fn begin_in(folder: &Path, bytes: u64) -> Outcome<()> {
-    missing_folders(folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
+    RealFs.create_folders(folder, PRIVATE_FOLDER)?;
     may_write(folder).map_err(|error| Failure::io("writing into the cache folder", folder, &error))?;
     make_room(folder, bytes)?;
     let free = free_bytes(folder)?;

@@ -3,8 +3,7 @@
 use super::exclusive_output::ExclusiveOutput;
 use super::task::TaskContext;
 use gristmill_core::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
-use gristmill_storage::files::{is_dir, metadata, missing_folders, read_dir};
-use gristmill_storage::fs::Fs;
+use gristmill_storage::files::{is_dir, metadata, read_dir};
 use gristmill_storage::location::is_remote;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::space::{folder_of_drafts, free_bytes, hint_for_space};
@@ -17,11 +16,6 @@ const FOLDER_MODE: u32 = 0o755;
 /// Returns an absolute path, so that the result does not depend on the current folder.
 pub(crate) fn absolute(path: &Path) -> Outcome<PathBuf> {
     gristmill_storage::files::absolute(path).map_err(|error| Failure::io("opening the folder", path, &error))
-}
-
-/// Creates a folder and its missing parents, readable by all users.
-pub(crate) fn make_folder(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
-    missing_folders(folder).into_iter().try_for_each(|folder| fs.create_dir(folder, FOLDER_MODE))
 }
 
 /// Returns the names in a folder that `is_ours` accepts; empty if the folder does not exist.
@@ -105,7 +99,7 @@ pub(crate) fn publish(
     let (fs, output) = (&*context.fs, before.output.as_path());
     context.cancel.check()?;
     let is_new = !is_dir(output);
-    make_folder(fs, output)?;
+    fs.create_folders(output, FOLDER_MODE)?;
     // In a store, a folder only exists if it contains objects.
     let folder_mode = metadata(output).map_or(FOLDER_MODE, |info| info.mode);
     let root = output.parent().unwrap_or(Path::new("/"));

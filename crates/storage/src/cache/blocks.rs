@@ -4,7 +4,7 @@
 
 use super::{folder_of, limit, make_room};
 use crate::file_info::FileInfo;
-use crate::files::{metadata, missing_folders};
+use crate::files::metadata;
 use crate::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use crate::location::is_remote;
 use crate::publish;
@@ -78,15 +78,12 @@ fn cached_object(path: &Path) -> Outcome<Option<CachedObject>> {
         return Ok(None);
     }
     let folder = folder_of(path);
-    let is_kept = ensure(&folder).and_then(|()| limit(&folder)).is_ok_and(|limit| limit > 0);
+    let is_kept =
+        RealFs.create_folders(&folder, PRIVATE_FOLDER).and_then(|()| limit(&folder)).is_ok_and(|limit| limit > 0);
     let info = metadata(path).map_err(|error| Failure::io("opening", path, &error))?;
     // Git LFS pointers are reported by [`open_read`].
     let is_cached = is_kept && info.is_file() && info.len() > MAX_LFS_POINTER_BYTES;
     Ok(is_cached.then(|| CachedObject::new(path, info, folder)))
-}
-
-fn ensure(folder: &Path) -> Outcome<()> {
-    missing_folders(folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))
 }
 
 /// Number and bytes of a block.
@@ -279,7 +276,7 @@ mod tests {
 
     fn object(path: &Path) -> CachedObject {
         let (info, folder) = (metadata(path).unwrap(), folder_of(path));
-        ensure(&folder).unwrap();
+        RealFs.create_folders(&folder, PRIVATE_FOLDER).unwrap();
         CachedObject::new(path, info, folder)
     }
 

@@ -14,6 +14,7 @@ mod volatile;
 pub use buffered::BufferedFile;
 pub use real::RealFs;
 
+use super::files::missing_folders;
 use super::files_ahead::forget;
 use super::location::{is_remote, RemoteUrl};
 use super::store::{store_of, Condition, Content};
@@ -221,6 +222,11 @@ pub trait Fs: Disk {
                 Err(error) => return Err(Failure::io("creating the folder", path, &error)),
             }
         }
+    }
+
+    /// Creates a folder and its missing parents.
+    fn create_folders(&self, folder: &Path, mode: u32) -> Outcome<()> {
+        missing_folders(folder).into_iter().try_for_each(|folder| self.create_dir(folder, mode))
     }
     /// Sets permission bits. Objects have none.
     fn set_mode(&self, path: &Path, mode: u32) -> Outcome<()> {

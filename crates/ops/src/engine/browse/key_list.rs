@@ -37,7 +37,7 @@ pub fn write_key_list(
     cancel: &Cancel,
 ) -> Outcome<PathBuf> {
     let folder = xdg::state_dir().join(FOLDER);
-    files::missing_folders(&folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
+    RealFs.create_folders(&folder, PRIVATE_FOLDER)?;
     remove_old(&folder)?;
     let name = catalog.root().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let path = folder.join(format!("{name}-{}.txt", publish::unique()));

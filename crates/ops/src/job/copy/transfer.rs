@@ -10,7 +10,7 @@ use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{Failure, Mutex, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::formats::folder_of_set;
-use gristmill_storage::files::{self, missing_folders, FolderEntry};
+use gristmill_storage::files::{self, FolderEntry};
 use gristmill_storage::location::is_remote;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::store::WatchBytes;
@@ -157,9 +157,7 @@ fn make_folders<'a>(own: &Path, items: &[CopyItem], context: &'a TaskContext) ->
         let failure = Failure::environment(ACTIVITY, "it is the journal of another command that was interrupted");
         return Err(failure.on(Subject::path(journal)).with_hint("finish that command, or remove its folder"));
     }
-    let make = |folder: &Path| {
-        missing_folders(folder).into_iter().try_for_each(|folder| context.fs.create_dir(folder, FOLDER_MODE))
-    };
+    let make = |folder: &Path| context.fs.create_folders(folder, FOLDER_MODE);
     make(folder_of(own))?;
     let output = ExclusiveOutput::take_with_work(&*context.fs, own, &context.options)?;
     let known = if context.options.restart { HashSet::new() } else { draft_prefixes(items) };

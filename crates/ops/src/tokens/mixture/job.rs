@@ -1,5 +1,6 @@
 //! The index of a mixture as two `.npy` files.
 
+use super::FOLDER_MODE;
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::file_set::{PreviousOutput, absolute, check_space, make_folder, names_there, publish};
 use crate::job::report::{OutputFile, RunFindings};
@@ -89,7 +90,7 @@ pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContex
 /// Writes both files and publishes them together, unless identical files exist. Returns whether they were published.
 fn write(index: &MixtureIndex, before: &PreviousOutput, context: &TaskContext) -> Outcome<bool> {
     let (fs, output) = (&*context.fs, before.output.as_path());
-    make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
+    fs.create_folders(output.parent().unwrap_or(Path::new("/")), FOLDER_MODE)?;
     let place = ExclusiveOutput::create(fs, output, &context.options)?;
     let samples = index.samples();
     context.phase_of(Phase::Tables, "sample", "writing the index");

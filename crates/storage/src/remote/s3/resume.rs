@@ -1,6 +1,5 @@
 //! Records of uploads, with which a copy continues the upload of a killed process.
 
-use crate::files::missing_folders;
 use crate::fs::{Fs as _, RealFs, PRIVATE_FOLDER};
 use crate::xdg;
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -46,7 +45,7 @@ impl ResumeRecord {
     pub(super) fn open(address: &str, endpoint: Option<&str>) -> Option<Self> {
         let path = path_of(address, endpoint);
         let folder = path.parent()?;
-        missing_folders(folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER)).ok()?;
+        RealFs.create_folders(folder, PRIVATE_FOLDER).ok()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(FILE_MODE)).ok()?);
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;

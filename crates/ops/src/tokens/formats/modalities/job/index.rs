@@ -13,8 +13,8 @@ use crate::tokens::index::IndexReport;
 use gristmill_core::text::bytes as size;
 use gristmill_core::{Failure, Mutex, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
 use gristmill_data::formats::modalities::raw_index::default_path;
-use gristmill_storage::files::{self, missing_folders};
-use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
+use gristmill_storage::files;
+use gristmill_storage::fs::{BufferedFile, RealFs};
 use gristmill_storage::publish::place_file;
 use gristmill_storage::read::ReadFile;
 use serde::{Deserialize, Serialize};
@@ -130,7 +130,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
 
 fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskContext) -> Outcome<(RawIndexCounts, u64)> {
     let fs = &*context.fs;
-    make_folders(fs, folder_of(target))?;
+    fs.create_folders(folder_of(target), FOLDER_MODE)?;
     let place = ExclusiveOutput::create(fs, target, &context.options)?;
     let draft = place.work_folder().join(DRAFT);
     let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES));
@@ -184,9 +184,4 @@ fn check_lines(
         context.problems.report(Problem::problem(ProblemKind::EmptyResult, Subject::path(&plan.source), why))?;
     }
     Ok(counts)
-}
-
-/// Creates a folder and its missing parents.
-fn make_folders(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
-    missing_folders(folder).into_iter().try_for_each(|folder| fs.create_dir(folder, FOLDER_MODE))
 }

@@ -1,5 +1,6 @@
 //! Merges token files, and shuffles their windows.
 
+use super::FOLDER_MODE;
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::file_set::{absolute, check_space, make_folder, names_there, publish, PreviousOutput};
 use crate::job::files_report::FilesReport;
@@ -69,7 +70,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
     if is_written {
         check_space(ACTIVITY, output, report.tokens * size)?;
         let fs = &*context.fs;
-        make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
+        fs.create_folders(output.parent().unwrap_or(Path::new("/")), FOLDER_MODE)?;
         let place = ExclusiveOutput::create(fs, output, &context.options)?;
         context.phase_of(Phase::Scan, "document", "merging");
         let memory = context.options.memory_bytes;
@@ -131,7 +132,7 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
     if is_written {
         check_space(ACTIVITY, output, report.files.iter().map(|file| file.bytes).sum())?;
         let fs = &*context.fs;
-        make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
+        fs.create_folders(output.parent().unwrap_or(Path::new("/")), FOLDER_MODE)?;
         let place = ExclusiveOutput::create(fs, output, &context.options)?;
         context.phase_of(Phase::Scan, "window", "shuffling windows");
         let (made, dropped) = shuffle_windows(plan, (fs, &place.run_folder.work_folder()), &context.handles())?;
