@@ -3,6 +3,7 @@
 
 use super::record::{Recorded, RecordedOutput, RecordedPlan};
 use super::report::OutputFile;
+use super::task::TaskContext;
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::files::{self, missing_folders};
 use gristmill_storage::fs::{BufferedFile, Fs};
@@ -12,6 +13,8 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+/// Permission bits of created folders above an output.
+const PARENT_MODE: u32 = 0o755;
 /// Permission bits of the files of the record.
 pub(crate) const RECORD_MODE: u32 = 0o644;
 
@@ -106,6 +109,29 @@ pub(crate) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<
         }
     }
     Ok(())
+}
+
+/// Runs `work`, which writes `output` and keeps its state in `own`. Missing folders above the output are created, and removed again if the
+/// work fails; the run folder is removed if it is empty.
+pub(crate) fn with_parent_folders<T>(
+    context: &TaskContext,
+    output: &Path,
+    own: &RunFolder,
+    work: impl FnOnce() -> Outcome<T>,
+) -> Outcome<T> {
+    let (fs, mut made) = (&*context.fs, Vec::new());
+    if let Some(parent) = output.parent() {
+        make_folder(fs, parent, PARENT_MODE, &mut made)?;
+    }
+    let result = work();
+    own.remove_if_empty(fs);
+    // Without a result, the run folder is empty once its work folder is removed.
+    let _ = fs.raw_rmdir(own.path());
+    if result.is_err() {
+        // A folder that is not empty is in use, so it is not removed.
+        made.iter().rev().for_each(|folder| _ = fs.raw_rmdir(folder));
+    }
+    result
 }
 
 /// Removes files of an earlier run that are not in `new`, at paths where `may_write` allows it.

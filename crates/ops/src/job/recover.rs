@@ -1,9 +1,10 @@
 //! Completes an interrupted publication in the next command that reads the data set.
 
+use super::task::TaskContext;
 use gristmill_core::{text, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
-use gristmill_storage::publish::recover_at_start;
+use gristmill_storage::publish::{recover_at_start, RolledForward};
 use gristmill_storage::run_folder::RunFolder;
 use std::path::Path;
 
@@ -11,12 +12,20 @@ use std::path::Path;
 pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
     let own = RunFolder::for_webdataset(root);
     let recovered = recover_at_start(fs, root, &own).or_else(|failure| may_be_read(root).and(Err(failure)))?;
-    let Some(done) = recovered else { return Ok(()) };
-    problems.report(Problem::note(
-        ProblemKind::InterruptedPublish,
-        Subject::path(root),
-        format!("an interrupted run was finished: {} made visible", text::count(done.files.len() as u64, "file")),
-    ))
+    report_recovered(recovered.as_ref(), root, problems).map(drop)
+}
+
+/// Completes an interrupted publication of `output` by an earlier run, and reports this as a note. Returns whether there was one.
+pub(crate) fn recover_output(context: &TaskContext, root: &Path, own: &RunFolder, output: &Path) -> Outcome<bool> {
+    report_recovered(recover_at_start(&*context.fs, root, own)?.as_ref(), output, &*context.problems)
+}
+
+fn report_recovered(recovered: Option<&RolledForward>, output: &Path, problems: &dyn ProblemSink) -> Outcome<bool> {
+    let Some(done) = recovered else { return Ok(false) };
+    let message =
+        format!("an interrupted run was finished: {} made visible", text::count(done.files.len() as u64, "file"));
+    problems.report(Problem::note(ProblemKind::InterruptedPublish, Subject::path(output), message))?;
+    Ok(true)
 }
 
 /// Fails if a folder cannot be read, so that the error names the folder instead of a file in it.

@@ -51,7 +51,7 @@ const MEDIA: &str = "media";
 const PREPARATION_KINDS: [ProblemKind; 3] =
     [ProblemKind::EmptySplit, ProblemKind::NoSuchPart, ProblemKind::SampleLacksPart];
 /// Permission bits of created parent folders of outputs.
-pub(super) const FOLDER_MODE: u32 = 0o755;
+const FOLDER_MODE: u32 = 0o755;
 
 /// Locks of the new sets, by the positions of the sets; `None` for a set that its preparation locks.
 pub(super) type SetLocks = Vec<Option<Arc<DatasetLock>>>;

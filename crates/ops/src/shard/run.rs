@@ -10,13 +10,13 @@ use super::write::{remove_work, ShardWriter};
 use crate::engine::browse::keep_for_run;
 use crate::engine::plan::cut_names;
 use crate::engine::plan::file::typed_to_yaml;
-use crate::job::exclusive_output::folder_of;
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::journal::Journal;
-use crate::job::publish::make_folder;
+use crate::job::publish::with_parent_folders;
 use crate::job::record::{
     check_running, findings_before, refuse, report_before, report_earlier, stopped_run, Decision, RecordedPlan as _,
 };
+use crate::job::recover::recover_output;
 use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 use gristmill_core::shard_plan::{InputKind, KeyRule};
@@ -25,7 +25,7 @@ use gristmill_core::{ExitClass, Failure, Mutex, Outcome, Problem, ProblemKind, P
 use gristmill_storage::fs::PRIVATE_FOLDER;
 use gristmill_storage::location::{is_remote, threads_for};
 use gristmill_storage::lock::DatasetLock;
-use gristmill_storage::publish::{recover, recover_at_start, write_file};
+use gristmill_storage::publish::{recover, write_file};
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::scratch::Scratch;
 use gristmill_storage::traffic::traffic;
@@ -103,27 +103,14 @@ fn note_cut_names(context: &TaskContext, plan: &ShardPlan, run: &PlannedRun) -> 
 pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
     fetch_listing(plan);
     let layout = OutputLayout::of(plan)?;
-    if let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.run_folder)? {
-        let made = count(done.files.len() as u64, "file");
-        let why = format!("an interrupted run was finished: {made} made visible");
-        context.problems.report(Problem::note(ProblemKind::InterruptedPublish, Subject::path(&layout.output), why))?;
+    if recover_output(context, layout.root(), &layout.run_folder, &layout.output)? {
         files::fetch_listing(&layout.output);
     }
     let is_over = layout.decide()? == Decision::Nothing && is_complete(&layout);
     if is_over && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
     }
-    let mut made = Vec::new();
-    make_folder(&*context.fs, folder_of(&layout.output), publish::FOLDER_MODE, &mut made)?;
-    let result = run_locked(context, &layout, is_over);
-    layout.run_folder.remove_if_empty(&*context.fs);
-    let _ = context.fs.raw_rmdir(layout.run_folder.path());
-    if result.is_err() {
-        for folder in made.iter().rev() {
-            let _ = context.fs.raw_rmdir(folder);
-        }
-    }
-    result
+    with_parent_folders(context, &layout.output, &layout.run_folder, || run_locked(context, &layout, is_over))
 }
 
 /// Lists the inputs and outputs that are in stores, in parallel.

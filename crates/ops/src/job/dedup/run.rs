@@ -14,8 +14,9 @@ use crate::engine::plan::dedup::plan_hash;
 use crate::engine::plan::file::dedup_to_yaml;
 use crate::job::journal::Journal;
 use crate::job::layouts;
-use crate::job::publish::make_folder;
+use crate::job::publish::{make_folder, with_parent_folders};
 use crate::job::record::{check_running, report_before, report_earlier, RecordedPlan as _};
+use crate::job::recover::recover_output;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{text, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
@@ -26,11 +27,9 @@ use gristmill_storage::fs::PRIVATE_FOLDER;
 use gristmill_storage::kept::ReadCache;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::lock::DatasetLock;
-use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
+use gristmill_storage::publish::{recover, write_file};
 use gristmill_storage::space;
 
-/// Permission bits of missing folders above the output.
-const FOLDER_MODE: u32 = 0o755;
 /// A run that does not hold the lock yet.
 struct UnlockedRun<'a> {
     context: &'a TaskContext,
@@ -59,20 +58,7 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
         context.problems.report(problem)?;
     }
     layouts::check(&opened.inputs.files_of_lines(), &DocumentFields::default(), ("deduplicating", threads), cancel)?;
-    let mut made = Vec::new();
-    if let Some(parent) = opened.layout.output.parent() {
-        make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;
-    }
-    let result = opened.locked();
-    opened.layout.run_folder.remove_if_empty(&*context.fs);
-    // After a run without results, the run folder is empty once its work folder is removed.
-    let _ = context.fs.raw_rmdir(opened.layout.run_folder.path());
-    if result.is_err() {
-        for folder in made.iter().rev() {
-            let _ = context.fs.raw_rmdir(folder);
-        }
-    }
-    result
+    with_parent_folders(context, &opened.layout.output, &opened.layout.run_folder, || opened.locked())
 }
 
 impl<'a> UnlockedRun<'a> {
@@ -82,7 +68,7 @@ impl<'a> UnlockedRun<'a> {
             return Err(failure.on(Subject::field("--minlen")));
         }
         let layout = Layout::of(plan, &context.options)?;
-        recover(context, &layout)?;
+        recover_output(context, layout.root(), &layout.run_folder, &layout.output)?;
         let snapshot = inputs::fetch_remote(plan, false, context)?;
         let find = || inputs::find(plan, snapshot.as_ref(), &context.options, &context.cancel);
         let inputs = files::fetch_listing_during(&layout.output, find)?;
@@ -160,7 +146,7 @@ impl<'a> UnlockedRun<'a> {
         // Another run may have finished before this one got the lock.
         let look = || files::fetch_listing(&self.layout.output);
         let lock = DatasetLock::acquire_and_check(fs, own, context.options.break_lock, &look)?;
-        recover_publish(fs, self.layout.root(), own)?;
+        recover(fs, self.layout.root(), own)?;
         if decide_run(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
             own.remove_work(fs)?;
             return self.nothing();
@@ -323,15 +309,4 @@ impl UnlockedRun<'_> {
         let note = Problem::note(ProblemKind::Other, Subject::path(&folder), why);
         self.context.problems.report(note.with_hint(space::hint_for_space(&self.layout.output)))
     }
-}
-
-/// Finishes an earlier publication that was interrupted.
-fn recover(context: &TaskContext, layout: &Layout) -> Outcome<()> {
-    let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.run_folder)? else { return Ok(()) };
-    let files = text::count(done.files.len() as u64, "file");
-    context.problems.report(Problem::note(
-        ProblemKind::InterruptedPublish,
-        Subject::path(&layout.output),
-        format!("an interrupted run was finished: {files} made visible"),
-    ))
 }

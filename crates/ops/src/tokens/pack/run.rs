@@ -16,8 +16,9 @@ use crate::job::job_progress::{cost, Forecast};
 use crate::job::layouts;
 use crate::job::outputs::OutputState;
 use crate::job::pool::run_both;
-use crate::job::publish::{make_folder, FinishedFile};
+use crate::job::publish::{with_parent_folders, FinishedFile};
 use crate::job::record::{check_running, report_before, report_earlier, RecordedPlan as _};
+use crate::job::recover::recover_output;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::tokens::check::tokenizer_warnings;
@@ -28,9 +29,8 @@ use gristmill_core::{
     text, ExitClass, Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Severity, Subject,
 };
 use gristmill_storage::files;
-use gristmill_storage::fs::Fs;
 use gristmill_storage::lock::DatasetLock;
-use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
+use gristmill_storage::publish::{recover, write_file};
 use gristmill_storage::read::open_read;
 use gristmill_storage::read_ahead::read_ahead;
 use gristmill_tokenizer::Tokenizer;
@@ -41,8 +41,6 @@ const BLOCK_BYTES: u64 = 512 << 10;
 const MIN_BLOCK_BYTES: u64 = 64 << 10;
 /// Maximum memory for blocks per thread, in bytes. More memory would only fill up with blocks that wait for a slow one.
 const MAX_QUEUED_BYTES: u64 = 32 << 20;
-/// Permission bits of created parent folders of the output.
-const FOLDER_MODE: u32 = 0o755;
 
 /// The decisions that are made before text is read.
 struct Job<'a> {
@@ -66,27 +64,15 @@ pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Out
         return job.nothing();
     }
     job.check_layouts()?;
-    let mut made = Vec::new();
-    if let Some(parent) = job.layout.output.parent() {
-        make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;
-    }
-    let result = job.locked();
-    job.layout.run_folder.remove_if_empty(&*context.fs);
-    // The run folder is empty if there is no result and the work folder was removed.
-    let _ = context.fs.raw_rmdir(job.layout.run_folder.path());
-    if result.is_err() {
-        outputs::record_leftovers(&context.outputs, &job.layout);
-        for folder in made.iter().rev() {
-            let _ = context.fs.raw_rmdir(folder);
-        }
-    }
-    result
+    let (output, own) = (job.layout.output.clone(), job.layout.run_folder.clone());
+    with_parent_folders(context, &output, &own, || job.locked())
+        .inspect_err(|_| outputs::record_leftovers(&context.outputs, &job.layout))
 }
 
 impl<'a> Job<'a> {
     fn open(context: &'a TaskContext, plan: &'a PackPlan, tuning: Tuning) -> Outcome<Self> {
         let layout = Layout::of(plan)?;
-        recover(context, &layout)?;
+        recover_output(context, layout.root(), &layout.run_folder, &layout.output)?;
         // The tokenizer is verified while the first texts are packed.
         let tokenizer = load_tokenizer(plan, &run_both)?;
         let specs = formats::encodings(plan, &tokenizer)?;
@@ -134,7 +120,7 @@ impl<'a> Job<'a> {
         let look = || files::fetch_listing(&self.layout.output);
         let lock = DatasetLock::acquire_and_check(fs, &self.layout.run_folder, context.options.break_lock, &look)?;
         // Staged files that were not moved yet are hard links to spools.
-        recover_publish(fs, self.layout.root(), &self.layout.run_folder)?;
+        recover(fs, self.layout.root(), &self.layout.run_folder)?;
         if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {
             self.layout.run_folder.remove_work(fs)?;
             return self.nothing();
@@ -483,16 +469,4 @@ pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs, has_losses: bool) -> Opt
 /// Whether only some documents are selected.
 pub(super) fn has_document_selection(plan: &PackPlan) -> bool {
     plan.limit_tokens.is_some() || formats::chosen(plan).into_iter().any(|format| format.selects_documents(plan))
-}
-
-/// Recovers from an interrupted publication of an earlier run.
-fn recover(context: &TaskContext, layout: &Layout) -> Outcome<()> {
-    let fs: &dyn Fs = &*context.fs;
-    let Some(done) = recover_at_start(fs, layout.root(), &layout.run_folder)? else { return Ok(()) };
-    let files = text::count(done.files.len() as u64, "file");
-    context.problems.report(Problem::note(
-        ProblemKind::InterruptedPublish,
-        Subject::path(&layout.output),
-        format!("an interrupted run was finished: {files} made visible"),
-    ))
 }
