@@ -33,27 +33,27 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 502),
     ("browse", 32),
-    ("cli", 8_265),
-    ("core", 3_557),
+    ("cli", 8_158),
+    ("core", 3_554),
     ("datasets", 877),
     ("dedup", 2_776),
-    ("engine", 28_136),
+    ("engine", 28_097),
     ("formats", 7_078),
-    ("fuse", 1_210),
-    ("job", 14_170),
+    ("fuse", 1_205),
+    ("job", 14_051),
     ("media", 13_600),
-    ("mount", 1_695),
-    ("operations", 5_275),
+    ("mount", 1_691),
+    ("operations", 5_276),
     ("parquet", 5_228),
     ("preview", 3_427),
     ("prompt", 1_304),
     ("pycompat", 4_553),
-    ("shard", 6_294),
-    ("source", 13_025),
-    ("storage", 16_803),
-    ("tokenizer", 6_725),
-    ("tokens", 12_055),
-    ("tui", 33_237),
+    ("shard", 6_277),
+    ("source", 12_993),
+    ("storage", 16_753),
+    ("tokenizer", 6_727),
+    ("tokens", 11_980),
+    ("tui", 33_004),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited.
@@ -63,7 +63,7 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 6;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 127;
+const MODULES_IN_CYCLES: usize = 126;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =
