@@ -10,7 +10,7 @@ pub enum EntryKind {
     Folder,
     /// A file.
     File,
-    /// A file whose size is only known once it has been read to its end; until then it is listed with the size 0.
+    /// A file whose size is not final: that of a text until it has been read to its end, and of data that cannot be read now.
     Stream,
     /// A mark without content: a block device that cannot be opened.
     Mark,

@@ -1,4 +1,4 @@
-//! Data that a mount omits: rows, samples and shards with damage are problems, and excluded samples are in no split.
+//! Data that a mount omits or cannot read: rows, samples and shards with damage are problems, and excluded samples are in no split.
 
 use super::{prepared, sandbox, unmount, Mount};
 use std::collections::BTreeSet;
@@ -9,6 +9,22 @@ fn names(mount: &Mount) -> BTreeSet<String> {
     let entries = walkdir::WalkDir::new(&mount.at).into_iter().map(Result::unwrap);
     let entries = entries.filter(|entry| entry.file_type().is_file());
     entries.map(|entry| entry.path().strip_prefix(&mount.at).unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+/// Returns the files whose content is an input/output error. They are not empty, so that programs that copy them read them.
+fn unreadable(mount: &Mount, names: &BTreeSet<String>) -> Vec<String> {
+    let is_unreadable = |name: &&String| match fs::read(mount.at.join(name)) {
+        Ok(content) => {
+            assert!(!content.is_empty(), "{name}");
+            false
+        }
+        Err(error) => {
+            assert_eq!(error.raw_os_error(), Some(5), "{name}: {error}");
+            assert_eq!(fs::metadata(mount.at.join(name)).unwrap().len(), 1, "{name}");
+            true
+        }
+    };
+    names.iter().filter(is_unreadable).cloned().collect()
 }
 
 #[test]
@@ -22,8 +38,9 @@ fn unreadable_rows_of_a_mount_are_problems() {
     assert!(problems[0].contains("a.csv") && problems[0].contains("row 1: the row has more cells"), "{problems:?}");
     assert!(problems[1].contains("b.csv") && problems[1].contains("row 0"), "{problems:?}");
     let mut mount = Mount::say(&sandbox, "mount rows mnt", "mnt");
-    let shown = ["0.json", "2.json", "4.json"].map(|name| format!("000000000/{name}"));
-    assert_eq!(names(&mount), BTreeSet::from(shown));
+    let shown: BTreeSet<String> = (0..5).map(|number| format!("000000000/{number}.json")).collect();
+    assert_eq!(names(&mount), shown);
+    assert_eq!(unreadable(&mount, &shown), ["000000000/1.json", "000000000/3.json"]);
     unmount(&mount.at);
     assert_eq!(mount.child.wait().unwrap().code(), Some(1));
     // Lines are shown unchanged.
@@ -34,7 +51,7 @@ fn unreadable_rows_of_a_mount_are_problems() {
 }
 
 #[test]
-fn damaged_row_group_of_a_mount_is_a_problem_at_its_end() {
+fn rows_of_a_damaged_row_group_are_files_with_read_errors() {
     let Some(sandbox) = sandbox() else { return };
     let mut table = fs::read(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -42,16 +59,37 @@ fn damaged_row_group_of_a_mount_is_a_problem_at_its_end() {
     ))
     .unwrap();
     sandbox.write("whole.parquet", &table);
-    Mount::say(&sandbox, "mount whole.parquet mnt --layout flat", "mnt").unmount();
+    let mount = Mount::say(&sandbox, "mount whole.parquet mnt --layout flat", "mnt");
+    let whole = names(&mount);
+    assert_eq!(unreadable(&mount, &whole), [""; 0]);
+    mount.unmount();
     table[200] ^= 1;
     sandbox.write("a.parquet", &table);
     let mount = Mount::say(&sandbox, "mount a.parquet mnt --layout flat", "mnt");
     let shown = names(&mount);
-    assert!(!shown.contains("0.json") && shown.contains("15.json"), "{shown:?}");
+    assert_eq!(shown, whole);
+    let damaged = unreadable(&mount, &shown);
+    assert!(damaged.contains(&"0.json".to_owned()) && !damaged.contains(&"15.json".to_owned()), "{damaged:?}");
     unmount(&mount.at);
     let (code, printed) = mount.end();
-    assert_eq!((code, printed.matches("are not shown").count()), (1, 1), "{printed}");
+    assert_eq!((code, printed.matches("cannot be read").count()), (1, 1), "{printed}");
     assert!(printed.contains("warning: a.parquet"), "{printed}");
+}
+
+#[test]
+fn line_in_which_a_compressed_file_ends_is_a_file_with_a_read_error() {
+    let Some(sandbox) = sandbox() else { return };
+    let text: String =
+        (0..2_000_u64).map(|n| format!("{{\"n\": {}}}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
+    let packed = encoder.finish().unwrap();
+    sandbox.write("a.jsonl.gz", &packed[..packed.len() / 2]);
+    let mount = Mount::say(&sandbox, "mount a.jsonl.gz mnt --layout flat", "mnt");
+    let shown = names(&mount);
+    assert_eq!(unreadable(&mount, &shown), [format!("{}.json", shown.len() - 1)]);
+    unmount(&mount.at);
+    assert_eq!(mount.end().0, 1);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Maximum number of listed problems of samples.
 pub(super) const MAX_LISTED_LOSSES: usize = 100;
 
-/// The reasons for which samples of a mounted data set are not shown, each once for each file. Clones share the list.
+/// The reasons for which samples of a mounted data set cannot be read, each once for each file. Clones share the list.
 #[derive(Clone, Debug, Default)]
 pub struct ReadLosses(Arc<Mutex<Vec<Loss>>>);
 
@@ -14,14 +14,21 @@ pub struct ReadLosses(Arc<Mutex<Vec<Loss>>>);
 struct Loss {
     group: Arc<str>,
     why: Arc<str>,
+    /// Whether the samples are shown as files that cannot be read.
+    is_shown: bool,
 }
 
 impl ReadLosses {
-    /// Adds a reason for which a sample of a group is not shown. Reasons beyond the limit are discarded; the log has all of them.
-    pub(super) fn add(&self, group: Arc<str>, why: &str) {
+    /// Adds a reason for which a sample of a group cannot be read, and writes it into the log if it is new. Reasons beyond the limit are only
+    /// in the log.
+    pub(super) fn add(&self, group: Arc<str>, why: &str, is_shown: bool) {
         let mut known = self.0.lock();
-        let loss = Loss { group, why: Arc::from(why) };
-        if known.len() < MAX_LISTED_LOSSES && !known.contains(&loss) {
+        let loss = Loss { group, why: Arc::from(why), is_shown };
+        if known.contains(&loss) {
+            return;
+        }
+        tracing::warn!("{}", loss.problem());
+        if known.len() < MAX_LISTED_LOSSES {
             known.push(loss);
         }
     }
@@ -30,10 +37,14 @@ impl ReadLosses {
     pub fn problems(&self, reported: &[Problem]) -> Vec<Problem> {
         let known = self.0.lock().clone();
         let is_new = |loss: &Loss| !reported.iter().any(|problem| problem.message.contains(&*loss.why));
-        let problem = |loss: Loss| {
-            let message = format!("{}; samples that need it are not shown", loss.why);
-            Problem::problem(ProblemKind::Unreadable, Subject::shard(&*loss.group), message)
-        };
-        known.into_iter().filter(is_new).map(problem).collect()
+        known.iter().filter(|loss| is_new(loss)).map(Loss::problem).collect()
+    }
+}
+
+impl Loss {
+    fn problem(&self) -> Problem {
+        let effect = if self.is_shown { "cannot be read" } else { "are not shown" };
+        let message = format!("{}; samples that need it {effect}", self.why);
+        Problem::problem(ProblemKind::Unreadable, Subject::shard(&*self.group), message)
     }
 }

@@ -187,6 +187,8 @@ impl MountedSet {
         let part = sample.parts.get(usize::try_from(position).ok()?)?;
         let (kind, bytes) = match self.samples.text_bytes(sample, position) {
             Some(bytes) => (EntryKind::Stream, bytes),
+            // If its file is read successfully later, the kernel must not know the size of the failure.
+            None if self.samples.is_unreadable(sample) => (EntryKind::Stream, part.byte_size),
             None => (EntryKind::File, part.byte_size),
         };
         Some(Entry { inode, kind, bytes, time })
@@ -410,7 +412,7 @@ impl Tree for MountedSet {
     }
 
     fn has_streams(&self) -> bool {
-        self.samples.have_texts()
+        self.samples.have_unknown_sizes()
     }
 
     fn has_small_folders(&self) -> bool {

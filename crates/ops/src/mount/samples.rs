@@ -3,7 +3,7 @@
 use super::documents::Documents;
 use super::files::{read_unchanged, OpenFiles, PartsFiles};
 use super::losses::{ReadLosses, MAX_LISTED_LOSSES};
-use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, VisitFields};
+use crate::engine::browse::{BrowsePart, BrowseSample, Catalog, Groups, SampleAt, VisitFields};
 use gristmill_core::text::{agree, count};
 use gristmill_core::{
     Cancel, DatasetKind, Failure, FileStamp, Mutex, Outcome, Problem, ProblemKind, Severity, Subject,
@@ -28,6 +28,9 @@ const MAX_KEPT_PARTS: usize = 16 << 10;
 
 /// Maximum number of open loose files of a store.
 const MAX_OPEN_OBJECTS: usize = 32;
+
+/// Size of a row that cannot be decoded, in bytes. Programs that copy files do not read a file without bytes.
+const UNREADABLE_BYTES: u64 = 1;
 
 /// Marks a missing number.
 const NO_NUMBER: u64 = u64::MAX;
@@ -96,7 +99,7 @@ pub(super) struct Samples {
     objects: OpenFiles,
     /// The files of documents, if the samples are packed tokens.
     documents: Option<Documents>,
-    /// Reasons for which samples are not shown, found while samples are listed and opened.
+    /// Reasons for which samples cannot be read, found while samples are listed and opened.
     pub(super) losses: ReadLosses,
 }
 
@@ -229,14 +232,19 @@ impl Samples {
         Ok(())
     }
 
-    /// Records the reason if a sample is not shown.
+    /// Records the reason if a sample cannot be read.
     fn note_loss(&self, sample: &BrowseSample) {
-        if sample.parts.is_empty() {
+        let is_shown = !sample.parts.is_empty();
+        if !is_shown || self.is_unreadable(sample) {
             let why = sample.defect.as_deref().unwrap_or("it has no parts");
-            tracing::warn!(number = self.number(sample), key = &*sample.key, "a sample is not shown: {why}");
             let group = self.groups.group(sample.at.group).map(|group| Arc::clone(&group.name));
-            self.losses.add(group.unwrap_or_default(), why);
+            self.losses.add(group.unwrap_or_default(), why, is_shown);
         }
+    }
+
+    /// Whether a numbered sample is shown although nothing is known of it but its defect.
+    pub(super) fn is_unreadable(&self, sample: &BrowseSample) -> bool {
+        self.are_numbered() && sample.byte_size == 0 && sample.defect.is_some()
     }
 
     fn kept_window(&self, window: u64) -> Option<Window> {
@@ -344,9 +352,9 @@ impl Samples {
         format!("{key}.{part}")
     }
 
-    /// Whether there are files of unknown size.
-    pub(super) fn have_texts(&self) -> bool {
-        self.documents.as_ref().is_some_and(Documents::has_texts)
+    /// Whether there are files of unknown size: texts of documents, and rows of tables that cannot be decoded.
+    pub(super) fn have_unknown_sizes(&self) -> bool {
+        self.catalog.kind().table().is_some() || self.documents.as_ref().is_some_and(Documents::has_texts)
     }
 
     /// Returns the length of a document's text, or 0 if it is not known yet; `None` for other parts.
@@ -362,6 +370,10 @@ impl Samples {
                 sample.key = Arc::from(self.number(&sample).to_string());
                 if let Some((documents, set)) = self.documents.as_ref().zip(self.catalog.tokens()) {
                     documents.show(set, &mut sample);
+                }
+                if self.is_unreadable(&sample) && sample.parts.iter().all(|part| part.byte_size == 0) {
+                    let (name, byte_size) = (Arc::from("json"), UNREADABLE_BYTES);
+                    sample.parts = vec![BrowsePart { name, byte_offset: sample.byte_offset, byte_size }];
                 }
             }
             Keys::Paths(_) => {
@@ -451,6 +463,14 @@ impl Samples {
                 return read;
             }
         }
+        if self.is_unreadable(sample) {
+            // A store may have been unreachable when the row was listed.
+            let again = self.fetch(self.number(sample))?.unwrap_or_else(|| sample.clone());
+            return match again.defect.as_deref().filter(|_| self.is_unreadable(&again)) {
+                Some(defect) => Err(Failure::data("reading a row", defect).on(Subject::path(self.root()))),
+                None => self.read(&again, position, from, count),
+            };
+        }
         let Some(part) = sample.parts.get(position) else { return Ok(Vec::new()) };
         if from >= part.byte_size {
             return Ok(Vec::new());
@@ -506,7 +526,7 @@ pub(super) fn is_hidden(path: &str) -> bool {
 }
 
 /// Returns the parts of a sample with their positions; of parts with the same name, only the first.
-pub(super) fn parts_of(sample: &BrowseSample) -> impl Iterator<Item = (u64, &crate::engine::browse::BrowsePart)> {
+pub(super) fn parts_of(sample: &BrowseSample) -> impl Iterator<Item = (u64, &BrowsePart)> {
     let parts = (0..MAX_PARTS).zip(&sample.parts);
     parts.filter(|(position, part)| {
         let before = usize::try_from(*position).unwrap_or(usize::MAX);

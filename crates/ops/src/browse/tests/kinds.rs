@@ -59,6 +59,10 @@ fn compressed_jsonl_is_listed_up_to_its_damage() {
     let group = catalog.groups().group(0).unwrap().clone();
     assert!((5_000..15_000).contains(&group.samples), "{}", group.samples);
     assert!(group.failure.unwrap().contains("cannot be unpacked further"));
+    // The beginning of a line is not shown as a line.
+    let rows = catalog.samples(SampleAt { group: 0, index: group.samples - 2 }, 9, &Cancel::default()).unwrap();
+    let parts: Vec<usize> = rows.iter().map(|row| row.parts.len()).collect();
+    assert_eq!((parts, rows[1].defect.is_some()), (vec![1, 0], true), "{rows:?}");
     put(&dir.path().join("b.jsonl.lz4"), b"\x04\x22\x4d\x18");
     assert!(open(&dir.path().join("b.jsonl.lz4")).is_err());
 }

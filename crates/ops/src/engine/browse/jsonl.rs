@@ -19,7 +19,7 @@ use gristmill_data::source::kind::is_packed_jsonl;
 use gristmill_storage::read::{open_read, ReadFile};
 use gristmill_storage::scratch::Scratch;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Bytes read at a time while searching for lines.
 const READ_BYTES: usize = 256 << 10;
@@ -102,6 +102,8 @@ struct LineIndex {
     text: PathBuf,
     state: GroupsState,
     lines: Mutex<PackedOffsets>,
+    /// The index of the line in which the readable text of a damaged file ends.
+    cut: OnceLock<u64>,
     problems: Mutex<Arc<ProblemList>>,
 }
 
@@ -121,6 +123,7 @@ impl LineIndex {
             text,
             state: GroupsState::default(),
             lines: Mutex::new(PackedOffsets::new(1)),
+            cut: OnceLock::new(),
             problems: Mutex::default(),
         }
     }
@@ -134,7 +137,14 @@ impl LineIndex {
         let failure = match self.scan(&mut source, cancel) {
             Err(failure) if failure.is_cancelled() => return,
             Err(failure) => Some(failure.why),
-            Ok(()) => source.cut_short(),
+            Ok(has_open_line) => {
+                let why = source.cut_short();
+                if let (Some(_), true) = (&why, has_open_line) {
+                    // Nothing else sets it.
+                    _ = self.cut.set(self.lines().len().saturating_sub(1));
+                }
+                why
+            }
         };
         self.state.finish(0, self.lines.lock().len(), failure.map(Arc::from));
     }
@@ -169,7 +179,8 @@ impl LineIndex {
         }
     }
 
-    fn scan(&self, source: &mut impl LineBytes, cancel: &Cancel) -> Outcome<()> {
+    /// Finds all lines. Returns whether the text ends within a line.
+    fn scan(&self, source: &mut impl LineBytes, cancel: &Cancel) -> Outcome<bool> {
         let mut buffer = vec![0; READ_BYTES];
         let (mut at, mut line) = (0u64, Line::default());
         let mut found = ListBatch { shared: self, begin: 0, batch: Vec::new() };
@@ -192,12 +203,13 @@ impl LineIndex {
             }
             found.hand_over();
         }
+        let has_open_line = line.first.is_some();
         found.line(line, at);
         found.hand_over();
         let mut lines = self.lines.lock();
         lines.set_end(at);
         lines.shrink();
-        Ok(())
+        Ok(has_open_line)
     }
 }
 
@@ -282,20 +294,20 @@ impl Jsonl {
 
     fn row(&self, index: u64, (from, to): (u64, u64), problems: &ProblemList) -> BrowseSample {
         let at = SampleAt { group: 0, index };
-        let size = to.saturating_sub(from);
-        let part = BrowsePart { name: Arc::from("json"), byte_offset: from, byte_size: size };
-        let defect = match to < from {
-            true => Some(Arc::from("in the index, its end is before its start")),
-            false => problems.get(at).cloned(),
+        let key = Arc::from(index.to_string());
+        let broken = match self.shared.cut.get() {
+            _ if to < from => Some("in the index, its end is before its start"),
+            // The beginning of a line could be taken for a whole line.
+            Some(cut) if *cut == index => Some("the file cannot be read to the end of this line"),
+            _ => None,
         };
-        BrowseSample {
-            at,
-            key: Arc::from(index.to_string()),
-            byte_offset: from,
-            byte_size: size,
-            parts: vec![part],
-            defect,
+        if let Some(why) = broken {
+            return BrowseSample { key, byte_offset: from, ..BrowseSample::broken(at, why) };
         }
+        let byte_size = to - from;
+        let part = BrowsePart { name: Arc::from("json"), byte_offset: from, byte_size };
+        let defect = problems.get(at).cloned();
+        BrowseSample { at, key, byte_offset: from, byte_size, parts: vec![part], defect }
     }
 }
 
