@@ -205,16 +205,19 @@ fn read_only_folder_is_an_environment_failure_without_changes() {
 }
 
 #[test]
-fn new_shards_are_removed_if_the_tables_cannot_be_built() {
+fn new_shards_are_removed_if_the_run_fails_at_any_operation() {
     let (operations, _) = undisturbed(doubled);
-    let mut is_removed = false;
+    let mut failed_at = Vec::new();
     for at in 0..operations {
         let folder = tempfile::tempdir().unwrap();
         doubled(folder.path());
         let fault = Fault::Full { at, errno: Errno::NOSPC };
         let Err(failure) = run(plan(folder.path(), Rerun::Refuse), Arc::new(FaultFs::new(fault))) else { continue };
         let left = folder.path().join(".nv-meta/gristmill/work/renamed");
-        is_removed |= failure.to_string().contains("index.sqlite") && !left.exists();
+        assert!(!left.exists(), "operation {at}: {failure}");
+        failed_at.push(failure.to_string());
     }
-    assert!(is_removed, "a fault of the tables leaves the new shards");
+    for step in ["work/renamed", "index.sqlite", "work/publish"] {
+        assert!(failed_at.iter().any(|failure| failure.contains(step)), "nothing failed at {step}: {failed_at:?}");
+    }
 }

@@ -109,9 +109,8 @@ pub(super) fn rename_entries(
         (0..).zip(&shards).zip(&*spools).map(|((n, a), b)| (n, a, b)).collect();
     let written = pool::run_units(&units, shared.options.threads, &shared.cancel, |&(number, shard, spool)| {
         rename_shard(context, &folder, (number, shard), spool)
-    });
-    let written = written.inspect_err(|_| _ = shared.fs.remove_dir_all(&folder))?;
-    let mut renamed = Vec::with_capacity(written.len());
+    })?;
+    let mut renamed = Vec::with_capacity(shards.len());
     spools.clear();
     for (shard, (new, spool)) in shards.iter().zip(written) {
         renamed.push(RenamedShard {
@@ -202,8 +201,8 @@ fn check_possible(context: &Context, shards: &[Shard], keys: u64) -> Outcome<()>
     Ok(())
 }
 
-/// Removes the new shards after a failure, because they would fill the disk until the next run writes them again. Must not be called once a
-/// publication has begun to replace the old shards.
+/// Removes the new shards after a failure, because they would fill the disk until the next run writes them again. An interrupted publication
+/// has its own links to them.
 pub(super) fn discard(context: &Context, own: &RunFolder) {
     if let Err(error) = context.shared.fs.remove_dir_all(&own.work_folder().join(RENAMED)) {
         context.task.log(format!("cleaning up: {error}"));

@@ -79,6 +79,7 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
 }
 
 /// Executes the plan. A plan that is refused because of the data cannot be resumed, so its work is removed, unless only a shard has changed.
+/// Of other work, rewritten shards are removed: they are not resumed.
 fn run_or_clear(
     context: &Context,
     (own, lock): (&RunFolder, &DatasetLock),
@@ -89,8 +90,10 @@ fn run_or_clear(
         matches!(failure.class, ExitClass::Data | ExitClass::Usage)
             && failure.kind != Some(ProblemKind::ChangedDuringScan)
     };
-    if result.as_ref().is_err_and(is_over) {
-        clean_up(context, own);
+    match &result {
+        Err(failure) if is_over(failure) => clean_up(context, own),
+        Err(_) => rewrite::discard(context, own),
+        Ok(_) => {}
     }
     result
 }
@@ -160,13 +163,8 @@ fn run_planned(
     if !renamed.is_empty() {
         facts = shared.facts_now();
     }
-    let found = media::probe(context, own, &selection, &spools);
-    let built = found.and_then(|found| build(context, own, &selection, &spools, found));
-    let (built, media) = built.inspect_err(|_| {
-        if !renamed.is_empty() {
-            rewrite::discard(context, own);
-        }
-    })?;
+    let found = media::probe(context, own, &selection, &spools)?;
+    let (built, media) = build(context, own, &selection, &spools, found)?;
     report_unmatched_excludes(context, &facts, &selection, &built)?;
     let scanned = (&selection, spools.as_slice(), renamed.as_slice());
     let mut report = finish(context, (own, lock), &facts, scanned, (&built, media))?;
