@@ -127,18 +127,30 @@ fn endpoint(
     environment: &Environment,
     profiles: &Profiles,
 ) -> Outcome<Option<(String, String)>> {
+    match settings.flags.endpoint_url.clone() {
+        Some(url) => check_endpoint(&url, settings.source_of("--endpoint-url")).map(Some),
+        None => configured_endpoint("s3", environment, profiles),
+    }
+}
+
+/// Returns the address of a service that the environment or the profile sets, without a trailing slash, and the name of the setting.
+pub(super) fn configured_endpoint(
+    service: &str,
+    environment: &Environment,
+    profiles: &Profiles,
+) -> Outcome<Option<(String, String)>> {
+    if environment.is_true("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") {
+        return Ok(None);
+    }
     let variable = |name: &str| Some((environment.text(name)?, name.to_owned()));
-    let services = || {
-        let services = profiles.other("services", profiles.own("services")?, "s3.endpoint_url")?;
-        Some((services.to_owned(), format!("the profile {}", profiles.name)))
-    };
-    let profile = || Some((profiles.own("endpoint_url")?.to_owned(), format!("the profile {}", profiles.name)));
-    let configured =
-        || variable("AWS_ENDPOINT_URL_S3").or_else(services).or_else(|| variable("AWS_ENDPOINT_URL")).or_else(profile);
-    let given = settings.flags.endpoint_url.clone().map(|url| (url, settings.source_of("--endpoint-url")));
-    let is_ignored = environment.is_true("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
-    let Some((endpoint, source)) = given.or_else(|| (!is_ignored).then(configured).flatten()) else { return Ok(None) };
-    check_endpoint(&endpoint, source).map(Some)
+    let of_profile = |url: &str| (url.to_owned(), format!("the profile {}", profiles.name));
+    let of_services =
+        || profiles.other("services", profiles.own("services")?, &format!("{service}.endpoint_url")).map(of_profile);
+    let configured = variable(&format!("AWS_ENDPOINT_URL_{}", service.to_ascii_uppercase()))
+        .or_else(of_services)
+        .or_else(|| variable("AWS_ENDPOINT_URL"))
+        .or_else(|| profiles.own("endpoint_url").map(of_profile));
+    configured.map(|(endpoint, source)| check_endpoint(&endpoint, source)).transpose()
 }
 
 /// Checks the name of a region, which is a part of the host.
@@ -218,6 +230,13 @@ mod tests {
         assert_eq!(config(flag, &values).unwrap().endpoint.unwrap().1, "--endpoint-url");
         let ignored = [values[0], ("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")];
         assert!(config(RemoteSettings::default(), &ignored).unwrap().endpoint.is_none());
+        // Another service has its own specific setting, and the same general one.
+        let of_tokens = |values: &[(&str, &str)]| {
+            configured_endpoint("sts", &Environment::of(values), &Profiles::default()).unwrap().map(|(url, _)| url)
+        };
+        assert_eq!(of_tokens(&values).as_deref(), Some("http://a"));
+        assert_eq!(of_tokens(&[values[0], ("AWS_ENDPOINT_URL_STS", "http://d/")]).as_deref(), Some("http://d"));
+        assert_eq!((of_tokens(&values[1..]), of_tokens(&ignored)), (None, None));
         for region in ["x/y", "a.b", "EU"] {
             let failure = config(RemoteSettings::default(), &[("AWS_REGION", region)]).unwrap_err();
             assert_eq!((failure.class.code(), failure.subject.field.as_deref()), (2, Some(region)));

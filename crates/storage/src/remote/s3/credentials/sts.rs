@@ -3,7 +3,7 @@
 use super::super::super::dates::parse_iso_time;
 use super::super::super::environment::MAX_FILE_BYTES;
 use super::super::answers::text_of;
-use super::super::config::domain;
+use super::super::config::{configured_endpoint, domain};
 use super::super::signature::{encode, Signer};
 use super::{CredentialChain, Keys, Secret, ACTIVITY};
 use crate::local_file::read_local;
@@ -55,9 +55,10 @@ impl CredentialChain {
 
     async fn request_role(&self, form: &[(&str, &str)], base: Option<&Keys>, source: &str) -> Outcome<Keys> {
         let usual = format!("https://sts.{}.{}", self.region, domain(&self.region));
-        let endpoint = self.environment.text("AWS_ENDPOINT_URL_STS").unwrap_or(usual);
+        let configured = configured_endpoint("sts", &self.environment, &self.profiles)?;
+        let (endpoint, setting) = configured.unwrap_or((usual, "the region".to_owned()));
         let refuse = |why: &str| Failure::environment(ACTIVITY, why).on(Subject::field(source));
-        let url = Url::parse(&endpoint).map_err(|_| refuse("AWS_ENDPOINT_URL_STS is not an address"))?;
+        let url = Url::parse(&endpoint).map_err(|_| refuse("the token service has no valid address"))?;
         let form: Vec<_> = form.iter().map(|(name, value)| format!("{name}={}", encode(value, ""))).collect();
         let body = form.join("&");
         let mut headers = HeaderMap::new();
@@ -69,7 +70,9 @@ impl CredentialChain {
         let request = self.network.client(false).post(url).headers(headers).body(body);
         let sent = self.fetch(request, false, "the token service").await;
         let (status, answer) = sent.map_err(|failure| {
-            failure.with_hint(format!("{source} needs it; AWS_ENDPOINT_URL_STS is for another address of the service"))
+            let hint =
+                format!("{source} needs it; its address is from {setting}, and AWS_ENDPOINT_URL_STS sets another one");
+            failure.with_hint(hint)
         })?;
         let text = |name: &str| text_of(&answer, name).filter(|text| !text.is_empty());
         if status != 200 {

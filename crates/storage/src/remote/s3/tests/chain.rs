@@ -58,6 +58,9 @@ fn aws_profiles_provide_keys() {
             && asked.headers["authorization"].contains("/sts/aws4_request")
     );
     assert!(asked.headers["(body)"].contains("RoleArn=arn%3Ax") && asked.headers["(body)"].contains("ExternalId=e"));
+    // The general setting of the address is that of this service, too.
+    server.fault("/", Fault::Answer(200, String::new(), ROLE.to_owned()));
+    assert_eq!(signed_with(&server, &[&base[..2], &[("AWS_PROFILE", "role")]].concat()).unwrap(), "ROLEKEY");
     let refused = |profile: &str| with(&[("AWS_PROFILE", profile)]).unwrap_err();
     assert!(refused("loop").why.contains("do not end"));
     assert!(refused("mfa").hint.unwrap().contains("export-credentials --profile mfa"));
