@@ -22,6 +22,20 @@ fn a_profile_with_a_folder_is_read_and_written_like_the_folder() {
 }
 
 #[test]
+fn remotes_of_rclone_are_listed_and_unsupported_types_are_named() {
+    let sandbox = Sandbox::new();
+    let info = |address: &str| sandbox.run(["info", address]);
+    info("msc://").ends(2).complains("there is no file with profiles");
+    sandbox.write("../home/.config/rclone/rclone.conf", "[gd]\ntype = drive\n");
+    info("msc://").ends(2).complains("there are no profiles of stores in").complains("rclone.conf");
+    sandbox.write("../home/.config/rclone/rclone.conf", "[gd]\ntype = drive\n[store]\ntype = s3\n");
+    let ran = info("msc://").ends(0).says("msc://store");
+    assert!(!ran.out.contains("gd"), "{}", ran.out);
+    info("msc://gd/set").ends(2).complains("the remote gd of rclone is of the type drive, which is not supported");
+    info("msc://store").ends(2).complains("it has no bucket").complains("msc://store/BUCKET/KEY");
+}
+
+#[test]
 fn a_file_of_profiles_that_cannot_be_read_is_reported_once() {
     let sandbox = Sandbox::new();
     sandbox.tar("data/a.tar", ["1"]);

@@ -6,7 +6,7 @@ pub use super::file_info::{FileInfo, FileKind};
 use super::location::{is_above_buckets, is_plain_key, is_remote, Location, RemoteUrl};
 use super::notices;
 use super::read::pause;
-use super::store::store_of;
+use super::store::{store_of, unlisted_buckets};
 use super::waiting::do_during;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use std::ffi::{OsStr, OsString};
@@ -317,9 +317,7 @@ pub fn read_dir(folder: impl AsRef<Path>) -> io::Result<Box<dyn Iterator<Item = 
 /// Lists the buckets of a store.
 fn buckets(url: &RemoteUrl<'_>) -> io::Result<Vec<FolderEntry>> {
     let Some(list) = url.scheme.buckets else {
-        let why = format!("the buckets of {}:// cannot be listed", url.scheme.name);
-        let failure = Failure::usage("reading the folder", why).on(Subject::path(url.to_path()));
-        return Err(failure.with_hint("type the whole address").into_io());
+        return Err(unlisted_buckets().on(Subject::path(url.to_path())).into_io());
     };
     let (root, info) = (url.to_path(), FileInfo::of_prefix());
     let names = list()?.into_iter().filter(|name| is_plain_key(name) && !name.contains('/'));

@@ -95,6 +95,12 @@ pub fn read_only(url: &RemoteUrl<'_>) -> Failure {
     Failure::usage("writing", why).on(Subject::path(url.to_path())).with_hint(hint)
 }
 
+/// Returns the failure of a store whose buckets cannot be listed.
+pub(super) fn unlisted_buckets() -> Failure {
+    let failure = Failure::usage("reading the folder", "the buckets of this store cannot be listed");
+    failure.with_hint("type the whole address")
+}
+
 /// A store of objects. All methods wait for the response.
 ///
 /// # Errors
@@ -233,6 +239,11 @@ pub trait Store: Send + Sync {
     /// Discards an uploaded object that will not be completed. It never becomes visible.
     fn discard_staged(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
         self.end_upload(url, id)
+    }
+
+    /// Lists the names of all buckets of the account.
+    fn buckets(&self) -> io::Result<Vec<String>> {
+        Err(unlisted_buckets().into_io())
     }
 
     /// Whether an address is a whole bucket.

@@ -54,7 +54,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     is_writable: true,
     check_address: address::check,
     title: "Azure Blob Storage",
-    buckets: Some(|| AzureStore::new(context_of_process(None).map_err(Failure::into_io)?, "").containers()),
+    buckets: Some(|| AzureStore::new(context_of_process(None).map_err(Failure::into_io)?, "").buckets()),
     is_bucket: |url| url.key.is_empty(),
     open,
 };
@@ -136,22 +136,6 @@ impl AzureStore {
         }
     }
 
-    /// Lists the containers of the account.
-    fn containers(&self) -> io::Result<Vec<String>> {
-        let (mut containers, mut next) = (Vec::new(), Some(None));
-        while let Some(marker) = next.take() {
-            let answer = self.send_and_wait(list_containers(marker.clone()))?;
-            let (what, of) = ("with a list that cannot be read", (Action::ListBuckets, ""));
-            let (page, following) = self.parsed(answer, |answer| parse_containers(&answer.body), what, of)?;
-            if following.is_some() && following == marker {
-                return Err(self.failure_of(&endless(), Action::ListBuckets, ""));
-            }
-            containers.extend(page);
-            next = following.map(Some);
-        }
-        Ok(containers)
-    }
-
     /// Whether there is a blob below a prefix, given the request for a page of one entry. Pages before the last one may be empty.
     fn has_blobs(&self, prefix: &str, first: PendingAnswer) -> io::Result<bool> {
         let mut page = self.page(first, None)?;
@@ -168,6 +152,21 @@ fn endless() -> Refusal {
 }
 
 impl Store for AzureStore {
+    fn buckets(&self) -> io::Result<Vec<String>> {
+        let (mut containers, mut next) = (Vec::new(), Some(None));
+        while let Some(marker) = next.take() {
+            let answer = self.send_and_wait(list_containers(marker.clone()))?;
+            let (what, of) = ("with a list that cannot be read", (Action::ListBuckets, ""));
+            let (page, following) = self.parsed(answer, |answer| parse_containers(&answer.body), what, of)?;
+            if following.is_some() && following == marker {
+                return Err(self.failure_of(&endless(), Action::ListBuckets, ""));
+            }
+            containers.extend(page);
+            next = following.map(Some);
+        }
+        Ok(containers)
+    }
+
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
         if let Some(info) = self.known.info(url.key) {
             return Ok(info);

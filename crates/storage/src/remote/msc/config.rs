@@ -37,6 +37,8 @@ pub(super) struct MscConfig {
     profiles: BTreeMap<String, RawProfile>,
     /// Prefixes of other addresses, and the profiles that replace them.
     mappings: BTreeMap<String, String>,
+    /// Remotes of rclone whose types are no stores, with their types.
+    others: BTreeMap<String, String>,
     /// The files that were read.
     files: Vec<PathBuf>,
 }
@@ -45,10 +47,11 @@ impl MscConfig {
     /// Reads the file of multi-storage-client, the files that it includes, and the file of rclone, as far as they exist.
     pub(super) fn read(environment: &Environment) -> Outcome<Self> {
         let mut config = Self::read_own(environment)?;
-        if let Some(RcloneFile { path, profiles }) = rclone::read(environment)? {
+        if let Some(RcloneFile { path, profiles, others }) = rclone::read(environment)? {
             for (name, content) in profiles {
                 config.insert(name, content, &path)?;
             }
+            config.others = others.into_iter().collect();
             config.files.push(path);
         }
         Ok(config)
@@ -134,18 +137,34 @@ impl MscConfig {
         self.profiles.contains_key(name)
     }
 
+    /// Returns the failure if there are no profiles of stores.
+    pub(super) fn without_profiles(&self) -> Failure {
+        let why = match self.file_names() {
+            files if files.is_empty() => "there is no file with profiles".to_owned(),
+            files => format!("there are no profiles of stores in {files}"),
+        };
+        let failure = Failure::usage(ACTIVITY, why).on(Subject::path("msc://"));
+        failure.with_hint("MSC_CONFIG names the file with the profiles")
+    }
+
+    fn file_names(&self) -> String {
+        self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" and ")
+    }
+
     fn unknown(&self, name: &str) -> Failure {
-        let files: Vec<_> = self.files.iter().map(|file| file.display().to_string()).collect();
+        if let Some(kind) = self.others.get(name) {
+            let why = format!("the remote {name} of rclone is of the type {kind}, which is not supported");
+            return Failure::usage(ACTIVITY, why).on(Subject::path(format!("msc://{name}")));
+        }
+        let files = self.file_names();
         let (why, hint) = match (files.is_empty(), nearest(name, self.profiles.keys().map(String::as_str))) {
             (true, _) => (
                 format!("there is no profile {name}, and no file with profiles"),
                 "MSC_CONFIG names the file with the profiles".to_owned(),
             ),
-            (_, Some(near)) => {
-                (format!("there is no profile {name} in {}", files.join(" and ")), format!("there is one named {near}"))
-            }
+            (_, Some(near)) => (format!("there is no profile {name} in {files}"), format!("there is one named {near}")),
             (_, None) => (
-                format!("there is no profile {name} in {}", files.join(" and ")),
+                format!("there is no profile {name} in {files}"),
                 "MSC_CONFIG names another file with profiles".to_owned(),
             ),
         };

@@ -60,17 +60,16 @@ fn config_of_process() -> Outcome<&'static MscConfig> {
     CONFIG.get_or_init(|| MscConfig::read(&Environment::of_process())).as_ref().map_err(Failure::clone)
 }
 
-/// Returns the names of the profiles whose folders can be listed: neither profiles of this machine, nor profiles that need the name of a
-/// bucket.
+/// Returns the names of the profiles, except those of folders of this machine.
 fn profiles_of_process() -> Outcome<Vec<String>> {
-    let names = config_of_process()?.names();
-    let is_listed = |name: &&str| match target_of_process(name) {
-        Ok(Target::Local(_)) => false,
-        Ok(Target::Bucket(_, base)) => !base.is_empty(),
-        // An invalid profile is reported when it is opened.
-        Err(_) => true,
-    };
-    Ok(names.filter(is_listed).map(str::to_owned).collect())
+    let config = config_of_process()?;
+    // An invalid profile is reported when it is opened.
+    let is_listed = |name: &&str| !matches!(target_of_process(name), Ok(Target::Local(_)));
+    let names: Vec<String> = config.names().filter(is_listed).map(str::to_owned).collect();
+    if names.is_empty() {
+        return Err(config.without_profiles());
+    }
+    Ok(names)
 }
 
 fn target_of_process(name: &str) -> Outcome<Target> {
@@ -154,11 +153,15 @@ fn check(text: &str, target: &dyn Fn(&str) -> Outcome<Target>) -> Outcome<String
     let address = check_object_address(text)?;
     match target(url.bucket)? {
         Target::Local(folder) => Ok(folder.join(url.key).to_string_lossy().into_owned()),
-        Target::Bucket(_, base) if base.is_empty() && url.key.is_empty() => {
-            refuse("it has no bucket", format!("msc://{}/BUCKET/KEY: this profile has no base_path", url.bucket))
-        }
+        Target::Bucket(_, base) if base.is_empty() && url.key.is_empty() => Err(without_bucket(&url)),
         Target::Bucket(..) => Ok(address),
     }
+}
+
+/// Returns the failure of an address that is a profile without a bucket.
+fn without_bucket(url: &RemoteUrl<'_>) -> Failure {
+    let failure = Failure::usage("reading the address", "it has no bucket").on(Subject::path(url.to_path()));
+    failure.with_hint(format!("msc://{}/BUCKET/KEY: this profile has no base_path", url.bucket))
 }
 
 /// Whether an address is a whole bucket; for a profile without a bucket, also if its path is a single name.
@@ -205,6 +208,11 @@ impl MscStore {
         Self { open, base, buckets: Mutex::default() }
     }
 
+    /// Whether an address is a profile whose folders are buckets.
+    fn is_bucket_list(&self, url: &RemoteUrl<'_>) -> bool {
+        self.base.is_none() && url.key.is_empty()
+    }
+
     fn inner(&self, url: &RemoteUrl<'_>) -> Inner {
         let (bucket, key, cut, added) = match &self.base {
             Some((bucket, prefix)) if url.key.is_empty() => {
@@ -234,7 +242,6 @@ macro_rules! forward {
 
 impl Store for MscStore {
     forward! {
-        info() -> io::Result<Option<FileInfo>>;
         known_info() -> Option<Option<FileInfo>>;
         fetch_listing() -> io::Result<()>;
         open() -> io::Result<(FileInfo, Box<dyn RangeRead>)>;
@@ -261,8 +268,27 @@ impl Store for MscStore {
         losses() -> io::Result<Vec<Problem>>;
     }
 
+    fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+        if self.is_bucket_list(url) {
+            return Ok(Some(FileInfo::of_prefix()));
+        }
+        let inner = self.inner(url);
+        inner.store.info(&inner.url())
+    }
+
     fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {
         let inner = self.inner(folder);
+        if self.is_bucket_list(folder) {
+            if recursive {
+                return Err(without_bucket(folder).into_io());
+            }
+            for key in inner.store.buckets()? {
+                if !take(StoreEntry { key, info: FileInfo::of_prefix() })? {
+                    break;
+                }
+            }
+            return Ok(());
+        }
         inner.store.list(&inner.url(), recursive, &mut |entry| {
             let below = entry.key.get(inner.cut..).unwrap_or_default();
             take(StoreEntry { key: format!("{}{below}", inner.added), info: entry.info })

@@ -26,6 +26,8 @@ type Section = BTreeMap<String, String>;
 pub(super) struct RcloneFile {
     pub(super) path: PathBuf,
     pub(super) profiles: Vec<(String, Value)>,
+    /// The remotes of other types, with their types.
+    pub(super) others: Vec<(String, String)>,
 }
 
 /// Reads the first file that exists.
@@ -39,9 +41,14 @@ pub(super) fn read(environment: &Environment) -> Outcome<Option<RcloneFile>> {
                 .on(Subject::path(&path))
                 .with_hint("put the profile into the file that MSC_CONFIG names"));
         }
-        let profiles = parse(&text).into_iter().filter_map(|(name, section)| Some((name, profile(&section)?)));
-        let profiles = profiles.collect();
-        return Ok(Some(RcloneFile { path, profiles }));
+        let (mut profiles, mut others) = (Vec::new(), Vec::new());
+        for (name, mut section) in parse(&text) {
+            match profile(&section) {
+                Some(profile) => profiles.push((name, profile)),
+                None => others.extend(section.remove("type").map(|kind| (name, kind))),
+            }
+        }
+        return Ok(Some(RcloneFile { path, profiles, others }));
     }
     Ok(None)
 }

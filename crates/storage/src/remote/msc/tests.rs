@@ -1,5 +1,5 @@
 use super::super::store_settings::RemoteSettings;
-use super::super::tests::server::{content, Server};
+use super::super::tests::server::{content, Fault, Server};
 use super::super::tests::{azure, limits};
 use super::profile::BucketSettings;
 use super::*;
@@ -111,6 +111,23 @@ fn msc_profile_maps_to_a_bucket_a_prefix_or_all_buckets() {
         store.remove(&lock).unwrap();
         assert!(!server.state.lock().unwrap().objects.contains_key("set/lock"));
     }
+}
+
+#[test]
+fn msc_profile_without_a_bucket_lists_the_buckets() {
+    let (server, profiles) = world();
+    let names = ["a", "b"].map(|name| format!("<Bucket><Name>{name}</Name></Bucket>")).concat();
+    let list = format!("<ListAllMyBucketsResult><Buckets>{names}</Buckets></ListAllMyBucketsResult>");
+    server.fault("/", Fault::Answer(200, String::new(), list));
+    let store = profiles.store("all");
+    assert_eq!(keys(&store, "msc://all", false), ["a", "b"]);
+    let path = PathBuf::from("msc://all");
+    let url = RemoteUrl::parse(&path).unwrap();
+    let before = server.requests().len();
+    assert!(store.info(&url).unwrap().unwrap().is_dir());
+    let refused = store.list(&url, true, &mut |_| Ok(true)).unwrap_err().to_string();
+    assert!(refused.contains("it has no bucket"), "{refused}");
+    assert_eq!(server.requests().len(), before);
 }
 
 #[test]

@@ -34,8 +34,8 @@ use super::super::location::{may_be_folder, RemoteUrl};
 use super::super::notices::notice_hidden_object;
 use super::super::read::ReadFile;
 use super::super::store::{
-    Condition, Content, ObjectUpload, PendingCheck, RangeRead, Scheme, StagedObject, Store, StoreGuards, StoreSettings,
-    TakeEntry, UnfinishedUpload, WatchBytes,
+    unlisted_buckets, Condition, Content, ObjectUpload, PendingCheck, RangeRead, Scheme, StagedObject, Store,
+    StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
 };
 use super::environment::Environment;
 use super::msc;
@@ -52,6 +52,7 @@ pub(super) use credentials::output_of;
 use failures::failure_of;
 use gristmill_core::{Failure, FileStamp, Outcome};
 pub(super) use keys::{CurrentKeys, FindKeys, GivenKeys, Keys, KeysFuture};
+use maker::Vendor;
 pub(super) use object::{bytes_in, finish_read, get_range, head, ObjectClient, Objects, PendingAnswer, PendingPart};
 pub(super) use queue::{has_parts, PartQueue, PartTarget, PartUpload};
 pub(super) use refusal::{Refusal, BUSY};
@@ -128,14 +129,6 @@ type S3Store = Objects<S3Client>;
 impl S3Store {
     fn new(context: Arc<S3Context>, bucket: &str) -> Self {
         Self::of_client(S3Client::new(context, bucket))
-    }
-
-    /// Lists the buckets of the owner of the credentials.
-    fn buckets(&self) -> io::Result<Vec<String>> {
-        let (action, ending) = (Action::ListBuckets, Some("</ListAllMyBucketsResult>"));
-        let call = Call { action, ending, range: None, ..get_range("", 0..0, None) };
-        let parse = |answer: &Answer| answers::parse_buckets(&answer.body);
-        self.parsed(self.send_and_wait(call)?, parse, "with a list that cannot be read", (action, ""))
     }
 
     /// Returns what is at an address, and remembers the first page of what is below it: of all objects, or of the next level.
@@ -327,6 +320,17 @@ impl Store for S3Store {
 
     fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
         self.read_settings()
+    }
+
+    fn buckets(&self) -> io::Result<Vec<String>> {
+        if self.client.context.maker == Vendor::Google {
+            // Listing them requires the name of a project.
+            return Err(unlisted_buckets().into_io());
+        }
+        let (action, ending) = (Action::ListBuckets, Some("</ListAllMyBucketsResult>"));
+        let call = Call { action, ending, range: None, ..get_range("", 0..0, None) };
+        let parse = |answer: &Answer| answers::parse_buckets(&answer.body);
+        self.parsed(self.send_and_wait(call)?, parse, "with a list that cannot be read", (action, ""))
     }
 
     fn supports_condition(&self, url: &RemoteUrl<'_>, content: &[u8], condition: Condition) -> io::Result<bool> {

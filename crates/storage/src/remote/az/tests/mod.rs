@@ -162,7 +162,7 @@ fn a_listing_whose_pages_do_not_end_is_refused() {
     let store = store(&server);
     let list = || at("", |url| store.list(url, true, &mut |_| Ok(true)));
     let requests: [&dyn Fn() -> io::Result<()>; 4] =
-        [&list, &|| info(&store, "missing").map(drop), &|| store.containers().map(drop), &|| {
+        [&list, &|| info(&store, "missing").map(drop), &|| store.buckets().map(drop), &|| {
             at("", |url| store.uploads(url)).map(drop)
         }];
     for request in requests {
