@@ -177,6 +177,7 @@ impl Store for MemoryStore {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
         if self.bucket.starts_with(WITHOUT_LOOKUP) {
             let failure = Failure::environment("looking", "these credentials may not list it");
+            let failure = failure.of_kind(ProblemKind::Other);
             return Err(failure.on(Subject::path(url.to_path())).into_io());
         }
         let folder = || (!self.below(&url.prefix()).is_empty()).then(FileInfo::of_prefix);

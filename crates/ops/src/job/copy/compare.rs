@@ -1,6 +1,6 @@
 //! Compares the files to copy with their targets. No file is written before all were compared.
 
-use super::{threads, CopyItem, CopyPlan, SkippedFiles, Target, ACTIVITY};
+use super::{replaces_all, threads, CopyItem, CopyPlan, SkippedFiles, Target, ACTIVITY};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -36,6 +36,10 @@ pub(super) fn compare(
     items: Vec<CopyItem>,
     context: &TaskContext,
 ) -> Outcome<(Vec<CopyItem>, SkippedFiles)> {
+    if is_remote(&target.path) && replaces_all(plan) {
+        // A key may also be a prefix of other keys, so nothing there prevents the copy.
+        return Ok((items, SkippedFiles::default()));
+    }
     let there = existing_targets(target, &items, context)?;
     let threads = threads(&items, context);
     let taken: Vec<&CopyItem> = items.iter().zip(&there).filter_map(|(item, there)| there.map(|_| item)).collect();

@@ -78,7 +78,15 @@ impl Target {
             Ok(info) => Some(info),
             // A path below a file is reported when the targets are compared.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
-            Err(error) => return Err(Failure::io(ACTIVITY, &path, &error)),
+            Err(error) => match Failure::io(ACTIVITY, &path, &error) {
+                failure if !is_remote(&path) || failure.kind.is_none() => return Err(failure),
+                // The credentials may not look: an object that is replaced in any case can be put without.
+                _ if replaces_all(plan) => None,
+                failure => {
+                    let right = failure.hint.as_ref().map(|hint| format!("{hint}; or ")).unwrap_or_default();
+                    return Err(failure.with_hint(format!("{right}--force-overwrite puts files without looking")));
+                }
+            },
         };
         let is_folder = is_given_as_folder
             || plan.sources.len() > 1
@@ -101,6 +109,11 @@ fn threads(items: &[CopyItem], context: &TaskContext) -> usize {
     } else {
         context.options.threads
     }
+}
+
+/// Whether targets are replaced whatever they are.
+fn replaces_all(plan: &CopyPlan) -> bool {
+    plan.overwrite && !plan.if_changed
 }
 
 fn not_a_folder(path: &Path) -> Failure {

@@ -238,6 +238,19 @@ fn copy_follows_links_and_names_special_files() {
 }
 
 #[test]
+fn file_is_put_without_the_right_to_look() {
+    let dir = folder();
+    let (file, target) = (dir.path().join("in/a.tar"), Path::new("mem://hides-cp/x"));
+    let failure = run(&plan(&[&file], target)).unwrap_err();
+    assert!(failure.hint.unwrap().contains("--force-overwrite puts files without looking"));
+    let mut plan = CopyPlan { overwrite: true, ..plan(&[&file], target) };
+    assert_eq!(run(&plan).unwrap().files, 1);
+    assert_eq!(files::read(target).unwrap(), [1; 10]);
+    plan.if_changed = true;
+    assert!(run(&plan).is_err(), "it cannot be compared");
+}
+
+#[test]
 fn files_of_a_killed_copy_are_removed() {
     let dir = folder();
     let out = dir.path().join("out");
