@@ -22,8 +22,8 @@ pub fn with_near_address(failure: Failure) -> Failure {
     let is_missing = Failure { class: ExitClass::Environment, ..failure.clone() }.is_missing();
     let is_missing = is_missing || [NO_BUCKET, NO_CONTAINER].contains(&failure.why.as_str());
     let path = failure.subject.path.clone().filter(|_| is_missing);
-    match path.and_then(|path| in_time(PATIENCE, move || near_address(Path::new(&path)))) {
-        Some(near) => failure.with_hint(format!("there is {near}")),
+    match path.and_then(|path| in_time(PATIENCE, move || hint_about(Path::new(&path)))) {
+        Some(hint) => failure.with_hint(hint),
         None => failure,
     }
 }
@@ -36,24 +36,28 @@ fn in_time<T: Send + 'static>(time: Duration, find: impl FnOnce() -> Option<T> +
     receiver.recv_timeout(time).ok().flatten()
 }
 
-fn near_address(path: &Path) -> Option<String> {
+/// Returns a hint about a missing address.
+fn hint_about(path: &Path) -> Option<String> {
     let url = RemoteUrl::parse(path)?;
     // If the buckets cannot be listed, this one may exist.
     let buckets = url.scheme.buckets.and_then(|list| list().ok()).unwrap_or_default();
     if !buckets.is_empty() && buckets.len() <= MAX_NAMES && !buckets.iter().any(|name| name == url.bucket) {
         let near = nearest(url.bucket, buckets.iter().map(String::as_str))?;
-        return Some(RemoteUrl { bucket: near, ..url }.to_path().to_string_lossy().into_owned());
+        return Some(there_is(&RemoteUrl { bucket: near, ..url }.to_path()));
     }
     let folder = path.parent().filter(|folder| RemoteUrl::parse(folder).is_some_and(|url| !url.bucket.is_empty()))?;
     let entries = first_entries(folder, MAX_NAMES).ok()?;
     let name = path.file_name()?.to_str()?;
     let names = || entries.iter().filter_map(|entry| entry.file_name().to_str());
-    // A store may list an object that it does not have.
     if names().any(|other| other == name) {
-        return None;
+        return Some("it is listed, so it was removed a moment ago: run the same command again".to_owned());
     }
     let near = nearest(name, names())?;
-    Some(folder.join(near).to_string_lossy().into_owned())
+    Some(there_is(&folder.join(near)))
+}
+
+fn there_is(address: &Path) -> String {
+    format!("there is {}", address.to_string_lossy())
 }
 
 #[cfg(test)]
@@ -80,7 +84,7 @@ mod tests {
         assert_eq!(hint("mem://near-names/coco/b.tar").unwrap(), "there is mem://near-names/coco/a.tar");
         assert_eq!(hint("mem://near-name/coco").unwrap(), "there is mem://near-names/coco");
         put(Path::new("mem://near-names/listed"), b"");
-        assert_eq!(hint("mem://near-names/listed"), None, "it is not its own near name");
+        assert!(hint("mem://near-names/listed").unwrap().contains("removed a moment ago"));
         for far in ["mem://near-names/other", "mem://near-names/none/a", "/near-names/coca"] {
             assert_eq!(hint(far), None, "{far}");
         }
