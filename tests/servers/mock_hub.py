@@ -34,6 +34,7 @@ Faults, each a flag; those with a number count requests to the data port, or for
   --leak-check         the data port answers 400 to a request that carries Authorization (a token sent across origins)
   --expire-after N     a redirect target works N times, then 403 (signed addresses expire): ask `resolve` again
   --moved OLD=NEW      /datasets/OLD/… and /api/datasets/OLD/… answer 307 to NEW (a renamed data set)
+  --moves-after N      after N answers about the revision `main`, it is ROOT/<org>/<name>@next; the earlier commit stays
 With --tls FILE both ports speak TLS, by the certificate and the key in FILE; the addresses are then https.
 """
 import argparse, hashlib, json, os, re, ssl, sys, threading, time, urllib.parse
@@ -46,7 +47,7 @@ LFS_ENDS = (".parquet", ".arrow", ".gz", ".zst", ".bin"); LFS_SIZE = 1 << 20
 class Hub:
     """What is in the folder, and how often each fault has struck."""
     def __init__(self, a):
-        self.a, self.root, self.lock, self.left, self.tickets, self.cache, self.hit = a, Path(a.root).resolve(), threading.Lock(), {}, {}, {}, 0
+        self.a, self.root, self.lock, self.left, self.tickets, self.cache, self.hit, self.asked = a, Path(a.root).resolve(), threading.Lock(), {}, {}, {}, 0, 0
         for k in ("rate_limit", "server_error", "timeout_first", "cut", "short", "wrong_bytes"):
             v = getattr(a, k); self.left[k] = 0 if v is None else (float("inf") if v == 0 else v)
         self.scheme = "https" if a.tls else "http"
@@ -63,6 +64,7 @@ class Hub:
         if not name or ".." in repo or not base.is_dir(): return False
         found = {("main" if p.name == name else urllib.parse.unquote(p.name[len(name) + 1:])): p for p in base.iterdir() if p.is_dir() and (p.name == name or p.name.startswith(name + "@"))}
         if not found: return False
+        if revision == "main" and self.a.moves_after is not None and self.asked > self.a.moves_after: revision = "next"
         if revision in found: return found[revision]
         return next((p for p in found.values() if self.commit(p) == revision), None)
 
@@ -139,6 +141,7 @@ class Handler(BaseHTTPRequestHandler):
         if api and rest[:1] == ["parquet"]: return self.converted(repo)
         verb, revision, path = (rest[0], rest[1], "/".join(rest[2:])) if len(rest) > 1 else ("revision", "main", "")
         if not api and verb != "resolve": return self.error(404, None, "Not found")
+        with self.hub.lock: self.hub.asked += verb == "revision" and revision == "main"
         folder = self.hub.folder(repo, revision)
         if not folder: return self.error(404, "RevisionNotFound", f"Invalid rev id: {revision}")
         if verb == "revision": return self.answer(200, {"id": repo, "sha": self.hub.commit(folder), "private": bool(a.token), "gated": "auto" if a.gated else False, "disabled": False, "siblings": [{"rfilename": str(p.relative_to(folder))} for p in self.hub.files(folder)], "tags": [], "downloads": 0, "likes": 0})
@@ -237,7 +240,7 @@ def start(a):
 def arguments():
     p = argparse.ArgumentParser(usage="mock_hub.py ROOT [options]", epilog=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter); p.add_argument("root"); p.add_argument("--port", type=int, default=0); p.add_argument("--port-file"); p.add_argument("--log"); p.add_argument("--tls")
     for f in ("token", "gated"): p.add_argument("--" + f)
-    for f in ("rate-limit", "server-error", "timeout-first", "cut", "short", "wrong-bytes", "cut-at", "expire-after", "delay", "rate"): p.add_argument("--" + f, type=int)
+    for f in ("rate-limit", "server-error", "timeout-first", "cut", "short", "wrong-bytes", "cut-at", "expire-after", "moves-after", "delay", "rate"): p.add_argument("--" + f, type=int)
     for f in ("cut-each", "ignore-range", "no-length", "etag-changes", "leak-check"): p.add_argument("--" + f, action="store_true")
     p.add_argument("--retry-after", type=int, default=1); p.add_argument("--page", type=int, default=1000); p.add_argument("--link-host"); p.add_argument("--moved", action="append", default=[]); return p
 

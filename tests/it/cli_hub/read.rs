@@ -224,3 +224,26 @@ fn flags_of_another_data_kind_are_refused_before_any_download() {
     }
     assert_eq!(server.data_requests(), 0);
 }
+
+#[test]
+fn run_reads_one_commit_of_a_branch_that_moves() {
+    for moves_after in ["1", "2", "3"] {
+        let test = HubTest::new();
+        let large = std::fs::read(test.root().join("o/n/data/large.jsonl.gz")).unwrap();
+        test.put("o/n@next/data/large.jsonl.gz", &[large.clone(), large].concat());
+        test.put("o/n@next/data/small.jsonl", b"{\"text\": \"next\"}\n");
+        let server = test.serve(&["--moves-after", moves_after]);
+        let mut pack = pack_words("hf://datasets/o/n/data/large.jsonl.gz", "out");
+        pack.insert(2, "hf://datasets/o/n/data/small.jsonl".to_owned());
+        let pack: Vec<&str> = pack.iter().map(String::as_str).collect();
+        for words in [&["cp", "hf://datasets/o/n/data", "copy"][..], pack.as_slice()] {
+            let before = server.requests().len();
+            test.run(&server.address, words).ends(0);
+            let requests = server.requests().split_off(before);
+            let paths = requests.iter().filter_map(|request| request["path"].as_str());
+            let commits: Vec<&str> =
+                paths.filter_map(|path| path.split("/resolve/").nth(1)?.split('/').next()).collect();
+            assert!(commits.len() >= 2 && commits.iter().all(|commit| commit == &commits[0]), "{words:?}: {commits:?}");
+        }
+    }
+}

@@ -18,6 +18,7 @@ use reqwest::header::LINK;
 use reqwest::Url;
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -75,12 +76,14 @@ pub struct Transfer<'a> {
     pub cancel: &'a Cancel,
 }
 
-/// The hub, with its cache.
+/// The hub, with its cache. Reads one commit of each revision, even if a branch moves meanwhile.
 pub struct Hub<'a> {
     settings: HubSettings,
     /// `None` if requests are off.
     http: Option<HttpClient>,
     fs: &'a dyn Fs,
+    /// The commits of the revisions that were requested, by addresses of the API.
+    commits: Mutex<HashMap<Url, String>>,
 }
 
 #[derive(Deserialize)]
@@ -106,7 +109,7 @@ impl<'a> Hub<'a> {
     /// Creates a hub that writes its cache through `fs`.
     pub fn open(settings: HubSettings, fs: &'a dyn Fs) -> Outcome<Self> {
         let http = if settings.is_offline { None } else { Some(HttpClient::new(&settings)?) };
-        Ok(Self { settings, http, fs })
+        Ok(Self { settings, http, fs, commits: Mutex::default() })
     }
 
     /// Whether requests are on.
@@ -150,11 +153,7 @@ impl<'a> Hub<'a> {
         let Some(http) = &self.http else { return Ok(self.cached_revision(url, &cache)?) };
         let commit = match is_commit(url.revision()) {
             true => url.revision().to_owned(),
-            false => {
-                let request = HttpRequest::get(http.url(api(url, &["revision", url.revision()]))?);
-                let answer: RevisionAnswer = json(http.get(&request, &check)?, url)?.0;
-                is_commit(&answer.sha).then_some(answer.sha).ok_or_else(|| invalid(url, "a commit"))?
-            }
+            false => self.commit(http, url, &check)?,
         };
         let kept = cache.tree(&commit);
         let tree = match Tree::read(&kept) {
@@ -171,6 +170,18 @@ impl<'a> Hub<'a> {
             true => Err(self.no_entry(url, &revision).into()),
             false => Ok(revision),
         }
+    }
+
+    /// Returns the commit that a branch or tag named when it was first requested.
+    fn commit(&self, http: &HttpClient, url: &RepositoryUrl, check: Check<'_>) -> Result<String, NoRevision> {
+        let address = http.url(api(url, &["revision", url.revision()]))?;
+        let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(commit) = commits.get(&address) {
+            return Ok(commit.clone());
+        }
+        let answer: RevisionAnswer = json(http.get(&HttpRequest::get(address.clone()), check)?, url)?.0;
+        let commit = is_commit(&answer.sha).then_some(answer.sha).ok_or_else(|| invalid(url, "a commit"))?;
+        Ok(commits.entry(address).or_insert(commit).clone())
     }
 
     /// Returns the failure for a path that does not exist in a revision.
