@@ -87,11 +87,16 @@ impl ParquetFile {
     /// structs.
     pub fn column(&self, key: &str) -> Result<TextColumn, ColumnProblem> {
         let schema = self.metadata().file_metadata().schema();
-        let is_at_top = schema.is_group() && schema.get_fields().iter().any(|field| field.name() == key);
-        let mut walk =
-            SchemaWalk { leaf: 0, key: Some((key, is_at_top)), path: Vec::new(), texts: Vec::new(), result: None };
+        let key = Some((key, self.has_top_column(key)));
+        let mut walk = SchemaWalk { leaf: 0, key, path: Vec::new(), texts: Vec::new(), result: None };
         walk.visit_fields(schema, 0);
         walk.result.unwrap_or(Err(ColumnProblem::Missing))
+    }
+
+    /// Whether a column at the top level has exactly this name.
+    pub fn has_top_column(&self, name: &str) -> bool {
+        let schema = self.metadata().file_metadata().schema();
+        schema.is_group() && schema.get_fields().iter().any(|field| field.name() == name)
     }
 
     /// Returns the size of a column in the file in bytes, over all row groups.

@@ -185,3 +185,20 @@ fn end_token_too_large_for_dtype_is_refused_with_a_hint() {
         "pack a.jsonl --format megatron --dtype u16 --tokenizer t.json --eos-token entry-69999 --output out --yes";
     sandbox.say(words).ends(2).complains("does not fit").complains("--dtype i32");
 }
+
+#[test]
+fn text_inside_a_column_is_packed_by_every_format_or_refused() {
+    for (from, name) in [("parquet/p12_nested_path/input/a.parquet", "parquet"), ("arrow/layouts/plain.arrow", "arrow")]
+    {
+        let sandbox = Sandbox::new();
+        sandbox.write(&format!("data/a.{name}"), std::fs::read(golden(from)).unwrap());
+        let packed = |flag: &str, value: &str, key: &str| {
+            pack(&sandbox, "data", &["megatron"], &[flag, value, "--output", key]).ends(0);
+            sandbox.read(&format!("{key}_{key}_document.bin"))
+        };
+        let tokens = packed("--text-key", "meta.deep.x", "meta.deep.x");
+        assert!(!tokens.is_empty() && tokens == packed("--jq", ".meta.deep.x", "text"), "{name}");
+        let ran = pack(&sandbox, "data", &["olmo"], &["--text-key", "meta.deep.x", "--id-key", "meta"]).ends(2);
+        ran.complains("`meta.deep.x` is part of another one").complains("--jq '.meta.deep.x'");
+    }
+}

@@ -42,8 +42,9 @@ pub(super) enum Columns {
 }
 
 impl Columns {
-    /// Returns the columns that contain the fields.
-    pub(super) fn of(fields: &DocumentFields) -> Self {
+    /// Returns the columns that contain the fields. `is_text` is whether a column has text, which is then read as such even for a format
+    /// whose documents may be lists.
+    pub(super) fn of(fields: &DocumentFields, is_text: impl FnOnce(&str) -> bool) -> Self {
         let path = match &fields.text {
             TextField::Key(key) => Some(key.clone()),
             TextField::Jq(program) if fields.others == OtherFields::None => as_path(program).map(|path| path.join(".")),
@@ -51,6 +52,9 @@ impl Columns {
         };
         match (path, &fields.others) {
             (Some(path), OtherFields::None) => Self::Text(path),
+            (Some(key), OtherFields::Named(others)) if others.iter().all(|other| *other == key) && is_text(&key) => {
+                Self::Text(key)
+            }
             (Some(key), OtherFields::Named(others)) => {
                 let names = std::iter::once(&key).chain(others).cloned().collect();
                 Self::Json { names: Some(names), key: Some(key) }
@@ -67,24 +71,26 @@ pub(super) fn may_have_text(column: &Result<(), Option<String>>) -> bool {
 }
 
 /// Returns the layout of a table. `column` looks up a text column: its error is the type of a column without text, with its article, or
-/// `None` if there is no such column. `text_columns` are named in the message.
+/// `None` if there is no such column. `is_at_top` is whether a name is that of a column at the top level. `text_columns` are named in the
+/// message.
 pub(super) fn layout_of_table(
     fields: &DocumentFields,
     is_empty: bool,
     column: impl Fn(&str) -> Result<(), Option<String>>,
+    is_at_top: impl FnOnce(&str) -> bool,
     text_columns: impl FnOnce() -> Vec<String>,
 ) -> Layout {
-    let problem = match Columns::of(fields) {
+    let problem = match Columns::of(fields, |key| column(key).is_ok()) {
         _ if is_empty => return Layout::Empty,
         Columns::Text(key) => column(&key).err().map(|described| (key, described)),
-        Columns::Json { key: Some(key), .. } => {
-            let found = column(&key);
-            if may_have_text(&found) {
-                None
-            } else {
-                found.err().map(|described| (key, described))
+        Columns::Json { key: Some(key), .. } => match column(&key) {
+            found if may_have_text(&found) && is_at_top(&key) => None,
+            Ok(()) => {
+                let why = format!("its column `{key}` is part of another one, and other fields are read, too");
+                return Layout::NoText { why, hint: format!("--jq '.{key}' reads its text") };
             }
-        }
+            Err(described) => Some((key, described)),
+        },
         Columns::Json { key: None, .. } => None,
     };
     problem.map_or(Layout::Rows, |(key, described)| column_without_text(&key, described.as_deref(), text_columns()))

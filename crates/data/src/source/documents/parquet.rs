@@ -71,7 +71,8 @@ impl DocumentSource for Parquet {
 
     fn layout(&self, file: &TextFile, fields: &DocumentFields, _: &Cancel) -> Outcome<Layout> {
         let opened = open(file)?;
-        Ok(layout_of_table(fields, opened.rows() == 0, |key| column_type(&opened, key), || opened.text_columns()))
+        let (column, is_at_top) = (|key: &str| column_type(&opened, key), |key: &str| opened.has_top_column(key));
+        Ok(layout_of_table(fields, opened.rows() == 0, column, is_at_top, || opened.text_columns()))
     }
 
     fn open(
@@ -83,7 +84,7 @@ impl DocumentSource for Parquet {
         cancel: &Cancel,
     ) -> Outcome<Box<dyn BlockReader>> {
         let opened = open(file)?;
-        let rows = match Columns::of(fields) {
+        let rows = match Columns::of(fields, |key| opened.column(key).is_ok()) {
             // A file without a column of text was reported when its layout was determined.
             Columns::Text(key) => match opened.column(&key) {
                 Ok(column) => {

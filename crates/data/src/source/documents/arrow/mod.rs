@@ -83,7 +83,8 @@ impl DocumentSource for Arrow {
         let opened = open(file, cancel)?;
         let schema = opened.schema();
         let is_empty = opened.rows() == 0 && opened.loss().is_none();
-        Ok(layout_of_table(fields, is_empty, |key| column_type(schema, key), || schema.text_columns()))
+        let is_at_top = |key: &str| !schema.columns(Some(&[key.to_owned()])).is_empty();
+        Ok(layout_of_table(fields, is_empty, |key| column_type(schema, key), is_at_top, || schema.text_columns()))
     }
 
     fn open(
@@ -97,7 +98,7 @@ impl DocumentSource for Arrow {
         let opened = open(file, cancel)?;
         let schema = opened.schema();
         // A file without a column of text was reported when its layout was determined.
-        let selected = match Columns::of(fields) {
+        let selected = match Columns::of(fields, |key| schema.column(key).is_ok()) {
             Columns::Text(key) => {
                 let path = schema.column(&key).ok();
                 path.map(|path| (path.first().copied().into_iter().collect(), RowForm::Text(Arc::from(path))))

@@ -271,7 +271,7 @@ impl DocumentSource for Delimited {
         };
         let names = columns.names.iter().enumerate();
         let texts = || names.filter(|(number, _)| kind_of(*number).is_none()).map(|(_, name)| name.clone()).collect();
-        Ok(match layout_of_table(fields, !examined.has_rows, column, texts) {
+        Ok(match layout_of_table(fields, !examined.has_rows, column, |_| true, texts) {
             Layout::NoText { why, hint } if wanted.is_some() => {
                 let name = serde_json::Value::from(key.unwrap_or_default());
                 Layout::NoText { why, hint: format!("{hint}; --jq '.[{name}] | tostring' packs its cells as they are") }
@@ -336,7 +336,7 @@ impl Delimited {
 
 /// Returns the columns that contain the fields. Cells have no inner fields, so a program with a path below a column reads JSON objects.
 fn wanted_of(fields: &DocumentFields) -> Wanted {
-    match (&fields.text, Wanted::of(fields)) {
+    match (&fields.text, Wanted::of(fields, |_| false)) {
         (TextField::Jq(program), Wanted::Text(_)) if as_path(program).is_some_and(|path| path.len() > 1) => {
             Wanted::Json { names: None, key: None }
         }
