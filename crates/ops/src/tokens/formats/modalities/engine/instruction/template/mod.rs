@@ -8,10 +8,9 @@ use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::{Failure, Outcome};
 use gristmill_pycompat::number::float_repr;
 use gristmill_pycompat::Node;
-use minijinja::value::{Enumerator, Object, ObjectExt as _, ObjectRepr, Value, ValueKind};
+use minijinja::value::{Value, ValueKind};
 use minijinja::{context, Environment, Error, ErrorKind, Output, State};
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 /// Name of the template in the engine. It has no extension, so that HTML escaping is off.
 const NAME: &str = "chat";
@@ -24,26 +23,6 @@ pub struct ChatTemplate {
     data: Value,
 }
 
-/// A map that keeps the order of its keys.
-#[derive(Debug)]
-struct OrderedMap(Vec<(String, Value)>);
-
-impl Object for OrderedMap {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Map
-    }
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let key = key.as_str()?;
-        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone())
-    }
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        self.mapped_enumerator(|this| Box::new(this.0.iter().map(|(name, _)| Value::from(name.as_str()))))
-    }
-    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
-        Some(self.0.len())
-    }
-}
-
 fn value(node: &Node) -> Value {
     match node {
         Node::Null => Value::from(()),
@@ -52,10 +31,7 @@ fn value(node: &Node) -> Value {
         Node::Float(number) => Value::from(*number),
         Node::Str(text) => Value::from(text.as_str()),
         Node::List(items) => Value::from(items.iter().map(value).collect::<Vec<_>>()),
-        Node::Map(entries) => {
-            let entries = entries.iter().map(|(key, node)| (key.clone(), value(node))).collect();
-            Value::from_object(OrderedMap(entries))
-        }
+        Node::Map(entries) => entries.iter().map(|(key, node)| (key.as_str(), value(node))).collect(),
     }
 }
 
@@ -207,6 +183,9 @@ mod tests {
     fn template_filters_convert_values_to_text_as_in_python() {
         for (template, expected) in [
             ("{{ {'a': [1, none, true, 'é'], 'b': 1e20}|tojson }}", r#"{"a": [1, null, true, "é"], "b": 1e+20}"#),
+            ("{{ {'n': 'f', 'args': {'z': 1, 'b': 2}}|tojson }}", r#"{"n": "f", "args": {"z": 1, "b": 2}}"#),
+            ("{{ dict(z=1, a=2) }}{{ {'z': 1, 'a': 2}.items()|list }}", "{'z': 1, 'a': 2}[['z', 1], ['a', 2]]"),
+            ("{% for k in {'z': 1, 'a': 2} %}{{ k }}{% endfor %}", "za"),
             ("{{ {'b': 1, 'a': 'é'}|tojson(ensure_ascii=true, sort_keys=true) }}", r#"{"a": "\u00e9", "b": 1}"#),
             ("{{ [1, []]|tojson(indent=2) }}", "[\n  1,\n  []\n]"),
             ("{{ [1, {'a': 2}]|tojson(separators=[',', ':']) }}", r#"[1,{"a":2}]"#),
