@@ -250,6 +250,56 @@ fn jq_replacement_in_a_long_text_does_not_copy_the_output_per_match() {
 }
 
 #[test]
+fn jq_product_of_a_text_and_a_large_number_is_an_error() {
+    let line = r#"{"text": "ab", "n": 40000000, "big": 123456789012345678901234567890}"#;
+    for program in [
+        ".text * .n",
+        ".n * .text",
+        ".text * .big",
+        ".text *= .n",
+        r#""\(.text * .n)""#,
+        "[.text * .n]",
+        "{a: (.text * .n)}",
+        "if .text * .n then 1 else 2 end",
+        "reduce (.text * .n) as $x (0; 1)",
+        ".text | .[0:(. * 40000000 | length)]",
+    ] {
+        let wanted = r#"Fails("the jq program repeats a text to more than 64 MiB")"#;
+        assert_eq!(text_of(TextField::Jq(program.into()), line), wanted, "{program}");
+    }
+    for (program, wanted) in [
+        (".text * 3", r#"Is("ababab")"#),
+        (".text *= 2 | .text", r#"Is("abab")"#),
+        ("[(2, 3) * (4, 5)] | tostring", r#"Is("[8,10,12,15]")"#),
+        ("[.n, .text] | .[0] *= (2, 3) | .[0] | tostring", r#"Is("80000000")"#),
+        ("{a: {b: 1}} * {a: {c: 2}} | tojson", r#"Is("{\"a\":{\"b\":1,\"c\":2}}")"#),
+    ] {
+        assert_eq!(text_of(TextField::Jq(program.into()), line), wanted, "{program}");
+    }
+}
+
+#[test]
+fn jq_range_is_limited_to_a_million_values_for_each_document() {
+    let line = r#"{"n": 1000001, "half": 600000}"#;
+    for program in [
+        "reduce range(.n) as $i (0; . + 1) | tostring",
+        "[range(0; .n)] | length | tostring",
+        "reduce range(0; 1; 0) as $i (0; 1) | tostring",
+        "[range(.half), range(.half)] | length | tostring",
+        "[range(2000) | range(2000)] | length | tostring",
+    ] {
+        let wanted = r#"Fails("range in the jq program makes more than 1,000,000 values")"#;
+        assert_eq!(text_of(TextField::Jq(program.into()), line), wanted, "{program}");
+    }
+    let mut extractor = Extractor::new(&TextField::Jq("[range(.half)] | length | tostring".into())).unwrap();
+    for _ in 0..2 {
+        assert_eq!(extractor.document(line.as_bytes()).text, Text::Is("600000"));
+    }
+    let program = "[range(3), range(5; 0; -2), range(2; 2), limit(2; range(.n))] | tostring";
+    assert_eq!(text_of(TextField::Jq(program.into()), line), r#"Is("[0,1,2,5,3,1,0,1]")"#);
+}
+
+#[test]
 fn buffered_parsed_lines_give_the_same_texts_as_single_lines() {
     let lines: [&[u8]; 9] = [
         br#"{"a": "plain"}"#,

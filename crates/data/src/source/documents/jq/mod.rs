@@ -1,8 +1,9 @@
 //! jq programs: programs that are only a path of keys are recognised, others are run.
 //!
 //! A program comes from the user and its input may be untrusted, so features that may not terminate, or that read anything but the input,
-//! are disabled: definitions, unbounded loops, the environment, the clock, further inputs.
+//! are disabled: definitions, unbounded loops, the environment, the clock, further inputs. What remains has limits (`limits`).
 
+mod limits;
 mod patterns;
 
 use super::blocks::MAX_LINE_BYTES;
@@ -10,6 +11,7 @@ use super::extract::{Text, TextLocation};
 use gristmill_core::{Failure, Outcome, Subject};
 use jaq_core::data::JustLut;
 use jaq_core::load::lex::{StrPart, Tok, Token};
+use jaq_core::load::parse::{Def, Expect, Parser};
 use jaq_core::load::{self, Arena, File, Lexer, Loader};
 use jaq_core::{compile, unwrap_valr, Compiler, Ctx, Vars};
 use jaq_json::{read, Val};
@@ -21,8 +23,9 @@ const MAX_PROGRAM_BYTES: usize = 4 << 10;
 /// Maximum nesting of brackets.
 const MAX_DEPTH: usize = 100;
 /// Words that a program must not contain, with the reason.
-const REFUSED: [(&str, &str); 24] = [
+const REFUSED: [(&str, &str); 25] = [
     ("def", MAY_NOT_END),
+    (MAIN, MAY_NOT_END),
     ("recurse", MAY_NOT_END),
     ("repeat", MAY_NOT_END),
     ("while", MAY_NOT_END),
@@ -51,6 +54,9 @@ const MAY_NOT_END: &str = "may never end, so it cannot be used here";
 const NO_LOOP_BOUND: &str = "can be the bound of a loop that never ends, so it cannot be used here";
 const OUTSIDE: &str = "depends on more than the document, so it cannot be used here";
 
+/// Name of the definition that holds the program.
+const MAIN: &str = "gristmill_main";
+
 /// Definitions that are appended to the standard ones and override them, to match jq.
 const LIKE_JQ: &str = include_str!("like_jq.jq");
 
@@ -77,18 +83,25 @@ impl Program {
             refused(code, at, why)
         })?;
         refuse_words(code, &tokens)?;
-        let ours = load::parse(LIKE_JQ, |parser| parser.defs()).unwrap_or_default();
-        let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs()).chain(ours);
-        let usual = jaq_std::funs().filter(|(name, ..)| !patterns::is_ours(name));
-        let funs = jaq_core::funs().chain(usual).chain(jaq_json::funs()).chain(patterns::filters());
-        let arena = Arena::default();
-        let modules = Loader::new(defs).load(&arena, File { code, path: () }).map_err(|errors| {
-            let (at, why) = errors.first().map_or((0, String::new()), |(file, error)| load_reason(file.code, error));
+        let mut body = Parser::new(&tokens).parse(|parser| parser.term()).map_err(|errors| {
+            let (at, why) = errors.first().map_or((0, "it cannot be read".into()), |error| parse_reason(code, error));
             refused(code, at, why)
         })?;
+        limits::limit_products(&mut body);
+        let main = Def { name: MAIN, args: Vec::new(), body };
+        let ours = load::parse(LIKE_JQ, |parser| parser.defs()).unwrap_or_default();
+        let usual = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs()).chain(ours);
+        let defs = usual.map(with_shorter_lifetime).chain([main]);
+        let usual = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
+        let usual = usual.filter(|(name, ..)| !patterns::is_ours(name) && !limits::is_ours(name));
+        let funs = usual.chain(patterns::filters()).chain(limits::filters());
+        let arena = Arena::default();
+        let modules = Loader::new(defs)
+            .load(&arena, File { code: MAIN, path: () })
+            .map_err(|_| refused(code, 0, "it cannot be read".into()))?;
         let filter = Compiler::default().with_funs(funs).compile(modules).map_err(|errors| {
-            let first = errors.first().and_then(|(file, errors)| errors.first().map(|error| (file.code, error)));
-            let (at, why) = first.map_or((0, String::new()), |(code, (name, what))| {
+            let first = errors.first().and_then(|(_, errors)| errors.first());
+            let (at, why) = first.map_or((0, String::new()), |(name, what)| {
                 (load::span(code, name).start, format!("there is no {} {name}", what.as_str()))
             });
             refused(code, at, why)
@@ -101,11 +114,12 @@ impl Program {
         let Ok(input) = read::parse_single(line.as_bytes()) else {
             return TextLocation::Line(Text::Fails("jq cannot read the line"));
         };
+        limits::start_document();
         let context = Ctx::<Data>::new(&self.filter.lut, Vars::new([]));
         let first = self.filter.id.run((context, input)).map(unwrap_valr).next();
         TextLocation::Line(match first {
             None => Text::Missing,
-            Some(Err(_)) => Text::Fails("the jq program fails"),
+            Some(Err(error)) => Text::Fails(limits::reason(&error)),
             Some(Ok(Val::Null)) => Text::Null,
             Some(Ok(Val::TStr(bytes))) if bytes.len() > MAX_LINE_BYTES => Text::Fails("its text is longer than 64 MiB"),
             Some(Ok(Val::TStr(bytes))) => {
@@ -125,20 +139,15 @@ impl Program {
     }
 }
 
-fn load_reason(code: &str, error: &load::Error<&str>) -> (usize, String) {
-    let place = |part: &str| load::span(code, part).start;
-    match error {
-        load::Error::Io(errors) => {
-            (errors.first().map_or(0, |(part, _)| place(part)), "imports are not supported".into())
-        }
-        load::Error::Lex(errors) => {
-            (errors.first().map_or(0, |(_, part)| place(part)), "it cannot be read from here on".into())
-        }
-        load::Error::Parse(errors) => match errors.first() {
-            Some((wanted, part)) if !part.is_empty() => (place(part), format!("expected {}", wanted.as_str())),
-            Some((wanted, _)) => (code.len(), format!("it ends where {} is expected", wanted.as_str())),
-            None => (0, "it cannot be read".into()),
-        },
+/// Lets the standard definitions be in one list with the program.
+fn with_shorter_lifetime<'c>(definition: Def<&'static str>) -> Def<&'c str> {
+    definition
+}
+
+fn parse_reason(code: &str, (wanted, found): &(Expect<&str>, Option<&Token<&str>>)) -> (usize, String) {
+    match found {
+        Some(Token(part, _)) => (load::span(code, part).start, format!("expected {}", wanted.as_str())),
+        None => (code.len(), format!("it ends where {} is expected", wanted.as_str())),
     }
 }
 
