@@ -1,4 +1,6 @@
-//! White space as defined by Python's `str`.
+//! White space and printable characters as defined by Python's `str`.
+
+use unicode_normalization::char::is_public_assigned;
 
 /// Whether a character is white space according to Python's `str.isspace`. Unicode's `White_Space` lacks the separators U+001C to U+001F.
 pub fn is_white_space(c: char) -> bool {
@@ -10,9 +12,32 @@ pub fn strip(text: &str) -> &str {
     text.trim_matches(is_white_space)
 }
 
+/// Whether `repr` writes a character as it is, as `str.isprintable` says: it is assigned, and neither a control or format character nor
+/// another separator than the space.
+pub fn is_printable(c: char) -> bool {
+    let is_format = matches!(c,
+        '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{180e}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0001}' | '\u{e0020}'..='\u{e007f}');
+    c == ' ' || !(c.is_control() || c.is_whitespace() || is_format) && is_public_assigned(c)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::strip;
+    use super::{is_printable, strip};
+
+    #[test]
+    fn format_private_unassigned_and_separating_characters_are_not_printable() {
+        for c in " aé\u{301}日😀\u{ac00}\u{fffd}".chars() {
+            assert!(is_printable(c), "{c:?}");
+        }
+        for c in
+            "\n\0\u{7f}\u{a0}\u{ad}\u{200b}\u{2028}\u{3000}\u{e000}\u{378}\u{feff}\u{e0041}\u{f0000}\u{fffe}".chars()
+        {
+            assert!(!is_printable(c), "{c:?}");
+        }
+    }
 
     #[test]
     fn strip_removes_all_python_white_space() {

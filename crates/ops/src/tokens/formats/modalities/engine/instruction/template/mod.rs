@@ -7,6 +7,7 @@ mod tojson;
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::{Failure, Outcome};
 use gristmill_pycompat::number::float_repr;
+use gristmill_pycompat::white_space::is_printable;
 use gristmill_pycompat::Node;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{context, Environment, Error, ErrorKind, Output, State};
@@ -108,9 +109,10 @@ fn push(out: &mut String, value: &Value, depth: usize) -> Result<(), Error> {
                     '\r' => out.push_str("\\r"),
                     '\t' => out.push_str("\\t"),
                     c if c == quote => out.extend(['\\', c]),
-                    c if c.is_control() => write!(out, "\\x{:02x}", u32::from(c))?,
-                    '\u{2028}' | '\u{2029}' => write!(out, "\\u{:04x}", u32::from(c))?,
-                    c => out.push(c),
+                    c if is_printable(c) => out.push(c),
+                    '\0'..='\u{ff}' => write!(out, "\\x{:02x}", u32::from(c))?,
+                    '\u{100}'..='\u{ffff}' => write!(out, "\\u{:04x}", u32::from(c))?,
+                    c => write!(out, "\\U{:08x}", u32::from(c))?,
                 }
             }
             out.push(quote);
@@ -193,6 +195,8 @@ mod tests {
             ("{{ '<a href=\"x\">\\'&'|e }}", "&lt;a href=&#34;x&#34;&gt;&#39;&amp;"),
             ("{{ '12'|int + '3.9'|int + 'x'|int + 'x'|int(5) + 2.7|int }}", "22"),
             ("{{ ['\\u2028'] }}", "['\\u2028']"),
+            ("{{ ['h\\u00a0i\\u00ad\\u200b\\ue000 é'] }}", "['h\\xa0i\\xad\\u200b\\ue000 é']"),
+            ("{{ ['\u{e0041}😀'] }}", "['\\U000e0041😀']"),
         ] {
             assert_eq!(rendered(template, "[]").as_deref(), Ok(expected), "{template}");
         }
