@@ -1,16 +1,13 @@
 //! The methods of Python's strings, lists and dicts that templates use.
 
-use super::filters::MAX_WIDTH;
-use super::plain;
+use super::filters::{is_in_case, MAX_WIDTH};
+use super::{plain, refused};
+use gristmill_pycompat::white_space::is_white_space;
 use minijinja::value::{from_args, ValueKind};
 use minijinja::{Error, ErrorKind, State, Value};
 
 fn unknown() -> Error {
     Error::from(ErrorKind::UnknownMethod)
-}
-
-fn refused(why: &'static str) -> Error {
-    Error::new(ErrorKind::InvalidOperation, why)
 }
 
 /// Calls a method by its name.
@@ -52,7 +49,7 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
     match name {
         "strip" | "lstrip" | "rstrip" => {
             let (chars,): (Option<&str>,) = from_args(args)?;
-            let is_cut = |c: char| chars.map_or_else(|| c.is_whitespace(), |chars| chars.contains(c));
+            let is_cut = |c: char| chars.map_or_else(|| is_white_space(c), |chars| chars.contains(c));
             Ok(Value::from(match name {
                 "strip" => text.trim_matches(is_cut),
                 "lstrip" => text.trim_start_matches(is_cut),
@@ -62,8 +59,17 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
         "upper" => Ok(Value::from(text.to_uppercase())),
         "lower" => Ok(Value::from(text.to_lowercase())),
         "title" | "capitalize" => state.apply_filter(name, &[Value::from(text)]),
-        "startswith" => from_args::<(&str,)>(args).map(|(start,)| Value::from(text.starts_with(start))),
-        "endswith" => from_args::<(&str,)>(args).map(|(end,)| Value::from(text.ends_with(end))),
+        "startswith" | "endswith" => {
+            let (parts,): (Value,) = from_args(args)?;
+            let is_at_end = |part: &str| if name == "endswith" { text.ends_with(part) } else { text.starts_with(part) };
+            match (parts.as_str(), parts.kind()) {
+                (Some(part), _) => Ok(Value::from(is_at_end(part))),
+                (None, ValueKind::Seq) => {
+                    Ok(Value::from(parts.try_iter()?.any(|part| part.as_str().is_some_and(is_at_end))))
+                }
+                _ => Err(refused("a text begins or ends with a text")),
+            }
+        }
         "removeprefix" => {
             from_args::<(&str,)>(args).map(|(start,)| Value::from(text.strip_prefix(start).unwrap_or(text)))
         }
@@ -115,17 +121,11 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
                 "isdigit" => c.is_ascii_digit(),
                 "isalpha" => c.is_alphabetic(),
                 "isalnum" => c.is_alphanumeric(),
-                _ => c.is_whitespace(),
+                _ => is_white_space(c),
             };
             Ok(Value::from(!text.is_empty() && text.chars().all(is_one)))
         }
-        "isupper" | "islower" => {
-            let has = |is: fn(char) -> bool| text.chars().any(is);
-            Ok(Value::from(match name {
-                "isupper" => has(char::is_uppercase) && !has(char::is_lowercase),
-                _ => has(char::is_lowercase) && !has(char::is_uppercase),
-            }))
-        }
+        "isupper" | "islower" => Ok(Value::from(is_in_case(text, name == "isupper"))),
         "zfill" => {
             let (width,): (usize,) = from_args(args)?;
             if width > MAX_WIDTH {
@@ -152,7 +152,7 @@ fn split(text: &str, is_from_right: bool, args: &[Value]) -> Result<Value, Error
         (Some(by), None, _) => text.split(by).collect(),
         (Some(by), Some(most), false) => text.splitn(most + 1, by).collect(),
         (Some(by), Some(most), true) => text.rsplitn(most + 1, by).collect(),
-        (None, None, _) => text.split_whitespace().collect(),
+        (None, None, _) => text.split(is_white_space).filter(|part| !part.is_empty()).collect(),
         (None, Some(_), _) => return Err(refused("a maximum of splits needs a separator")),
     };
     if is_from_right && most.is_some() {

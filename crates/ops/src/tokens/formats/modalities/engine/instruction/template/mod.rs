@@ -18,6 +18,10 @@ const NAME: &str = "chat";
 /// Maximum depth of printed lists and maps.
 const MAX_DEPTH: usize = 32;
 
+/// Reason if the engine panics, which is known of such slices only.
+const PANIC_MESSAGE: &str =
+    "the template uses a feature that is not supported, such as a backward slice of an empty list or text";
+
 /// A compiled template, which can be rendered any number of times.
 pub struct ChatTemplate {
     environment: Environment<'static>,
@@ -50,6 +54,18 @@ impl ChatTemplate {
         environment.add_filter("e", filters::escape);
         environment.add_filter("escape", filters::escape);
         environment.add_filter("int", filters::int);
+        environment.add_filter("float", filters::float);
+        environment.add_filter("round", filters::round);
+        environment.add_filter("max", filters::max);
+        environment.add_filter("min", filters::min);
+        environment.add_filter("trim", filters::trim);
+        environment.add_filter("length", filters::length);
+        environment.add_filter("count", filters::length);
+        environment.add_test("sequence", filters::is_sequence);
+        environment.add_test("number", filters::is_number);
+        environment.add_test("lower", filters::is_lower);
+        environment.add_test("upper", filters::is_upper);
+        environment.add_function("raise_exception", filters::raise_exception);
         let text = text.replace("}\n{", "}{");
         environment.add_template_owned(NAME, text).map_err(|error| {
             Failure::usage("reading the chat template", error_text(&error))
@@ -64,8 +80,12 @@ impl ChatTemplate {
         let data = self.data.clone();
         let rendered =
             catch_panic(|| template.render(context! { messages => value(messages), chat_template_data => data }));
-        rendered.ok_or("the template uses a feature that is not supported")?.map_err(|error| error_text(&error))
+        rendered.ok_or(PANIC_MESSAGE)?.map_err(|error| error_text(&error))
     }
+}
+
+fn refused(why: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidOperation, why.into())
 }
 
 fn error_text(error: &Error) -> String {
@@ -92,7 +112,7 @@ fn plain(value: &Value) -> Result<String, Error> {
 /// Formats a value like Python's `repr`.
 fn push(out: &mut String, value: &Value, depth: usize) -> Result<(), Error> {
     if depth > MAX_DEPTH {
-        return Err(Error::new(ErrorKind::InvalidOperation, "a value that is printed is nested too deep"));
+        return Err(refused("a value that is printed is nested too deep"));
     }
     match value.kind() {
         ValueKind::None => out.push_str("None"),
@@ -203,6 +223,63 @@ mod tests {
     }
 
     #[test]
+    fn template_filters_convert_and_compare_numbers_as_in_python() {
+        for (template, expected) in [
+            (
+                "{{ 'x'|int(default=3) }}{{ '0x1A'|int(base=16) }} {{ '1A'|int(0, 16) }} {{ '-101'|int(base=2) }}",
+                "326 26 -5",
+            ),
+            (
+                "{{ 1e20|int }} {{ '1e20'|int }} {{ -2.7|int }} {{ true|int }} {{ none|int }}",
+                "100000000000000000000 100000000000000000000 -2 1 0",
+            ),
+            (
+                "{{ ''|float }} {{ 'x'|float(2.5) }} {{ 'x'|float(default=1) }} {{ ' 1e3 '|float }} {{ 3|float }}",
+                "0.0 2.5 1 1000.0 3.0",
+            ),
+            (
+                "{{ 2.5|round }} {{ (-2.5)|round }} {{ 3.5|round }} {{ (-0.125)|round(2) }} {{ 2.675|round(2) }}",
+                "2.0 -2.0 4.0 -0.12 2.67",
+            ),
+            (
+                "{{ 5|round }} {{ 1250|round(-2) }} {{ 1234.5|round(-2) }} {{ 3.2|round(0, 'ceil') }} {{ 3.7|round(method='floor') }}",
+                "5 1200 1200.0 4.0 3.0",
+            ),
+            (
+                "{{ ['a', 'B']|max }}{{ ['a', 'B']|min }}{{ ['a', 'B']|max(case_sensitive=true) }}{{ [3, 1]|min }}{{ []|max }}",
+                "Baa1",
+            ),
+            ("{{ missing|length }}{{ messages[0]|length }}{{ 'é'|count }}", "011"),
+            (
+                "{{ '\\u001cx\\u001f'|trim }}{{ '\\u001cx\\u001f'.strip() }}{{ 'a\\u001cb'.split() }}{{ 'xax'|trim('x') }}",
+                "xx['a', 'b']a",
+            ),
+            (
+                "{{ 'a' is sequence }}{{ messages[0] is sequence }}{{ [] is sequence }}{{ 1 is sequence }}",
+                "TrueTrueTrueFalse",
+            ),
+            (
+                "{{ 'hi 1' is lower }}{{ 'HI 1' is upper }}{{ '1' is lower }}{{ true is number }}{{ '1' is number }}",
+                "TrueTrueFalseTrueFalse",
+            ),
+            (
+                "{{ 'a.b'.endswith(('x', 'b')) }}{{ 'ab'.startswith(['b']) }}{{ raise_exception is defined }}",
+                "TrueFalseTrue",
+            ),
+        ] {
+            assert_eq!(rendered(template, r#"[{"a": 1}]"#).as_deref(), Ok(expected), "{template}");
+        }
+        for template in
+            ["{{ missing|int }}", "{{ missing|float }}", "{{ 1e300|int }}", "{{ 'a'|round }}", "{{ 1|length }}"]
+        {
+            assert!(rendered(template, "[]").is_err(), "{template}");
+        }
+        assert!(rendered("{{ raise_exception('roles must alternate') }}", "[]")
+            .unwrap_err()
+            .contains("roles must alternate"));
+    }
+
+    #[test]
     fn template_texts_and_lists_have_python_methods() {
         for (template, expected) in [
             ("{{ 'a.b.c'.split('.', 1) }}{{ 'a.b.c'.rsplit('.', 1) }}", "['a', 'b.c']['a.b', 'c']"),
@@ -231,7 +308,10 @@ mod tests {
     fn template_engine_failure_affects_only_one_conversation() {
         for template in ["{{ ''[::-1] }}", "{{ [][::-1] }}", "{{ messages[1:][::-1] }}"] {
             let done = rendered(template, "[1]");
-            assert!(done.is_err() || done.is_ok_and(|text| text.is_empty() || text == "[]"), "{template}");
+            match done {
+                Ok(text) => assert!(text.is_empty() || text == "[]", "{template}"),
+                Err(why) => assert!(why.contains("backward slice of an empty list"), "{template}: {why}"),
+            }
         }
         assert_eq!(rendered("{{ 'abc'[::-1] }}", "[]").as_deref(), Ok("cba"));
     }

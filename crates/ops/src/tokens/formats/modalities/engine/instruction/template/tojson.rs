@@ -1,10 +1,10 @@
 //! The filter `tojson` of the reference program: `json.dumps` with its arguments.
 
-use super::{plain, MAX_DEPTH};
+use super::{plain, refused, MAX_DEPTH};
 use gristmill_pycompat::json_write::{spaced, string};
 use gristmill_pycompat::Node;
 use minijinja::value::{Kwargs, ValueKind};
-use minijinja::{Error, ErrorKind, Value};
+use minijinja::{Error, Value};
 
 /// Maximum width of one indentation level, in spaces.
 const MAX_INDENT: usize = 1 << 10;
@@ -17,10 +17,6 @@ struct Writer {
     comma: String,
     colon: String,
     is_sorted: bool,
-}
-
-fn refused(why: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidOperation, why.into())
 }
 
 /// Applies the filter.
