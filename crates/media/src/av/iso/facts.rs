@@ -361,9 +361,10 @@ impl AudioTally<'_> {
             let head = reader.sparse(sample.at, count)?.to_vec();
             self.setup.samples(&head, size).unwrap_or(declared)
         };
-        // MPEG audio is split into frames only if the time scale is its sample rate.
-        let parsed =
-            parsed(self.setup.codec) && (self.setup.codec != AudioCodec::Mpeg || scale == i64::from(self.setup.rate));
+        // MPEG audio is split into frames only if the time scale is its sample rate and the durations in the header differ. Fragments have
+        // none in the header.
+        let is_split = scale == i64::from(self.setup.rate) && self.track.has_unequal_durations;
+        let parsed = parsed(self.setup.codec) && (self.setup.codec != AudioCodec::Mpeg || is_split);
         let duration = if (parsed || duration == 0) && self.setup.rate > 0 {
             rescale(samples, scale, i64::from(self.setup.rate), Rounding::Down)
         } else {

@@ -69,6 +69,8 @@ pub struct Track {
     pub description: Option<u32>,
     /// Table of `stts`: numbers of samples and their duration.
     pub times: Option<Table>,
+    /// Whether the durations in this table differ.
+    pub has_unequal_durations: bool,
     /// Table of `ctts`: numbers of samples and their shift.
     pub shifts: Option<Table>,
     /// Table of `stsc`: first chunk, samples per chunk, description.
@@ -237,8 +239,11 @@ impl Track {
     fn read_times(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let table = Table { at: head.body + 8, count: u64::from(be32(reader, head.body + 4)?) };
         let (mut ticks, mut samples) = (0_i64, 0_i64);
+        let mut first = None;
+        self.has_unequal_durations = false;
         let mut times = super::samples::DurationTable::new(&table);
         while let Some((count, duration)) = times.next(reader)? {
+            self.has_unequal_durations |= *first.get_or_insert(duration) != duration;
             ticks = ticks.saturating_add(duration.saturating_mul(i64::from(count)));
             samples = samples.saturating_add(i64::from(count));
         }
