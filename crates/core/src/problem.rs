@@ -133,6 +133,8 @@ problem_kinds! {
     NoText => "no-text", "document without usable text";
     /// A document with a text that a format cannot store.
     BadDocument => "bad-document", "document that a format cannot take";
+    /// A conversation that a chat template cannot be applied to.
+    BadConversation => "bad-conversation", "conversation that cannot be used";
     /// A special token of the tokenizer that a text contains.
     SpecialToken => "special-token", "special token in a text", shown;
     /// A document that is truncated because of the tokenizer file.

@@ -272,6 +272,7 @@ fn ignore_findings(done: &mut CommandSuccess) {
                 | K::BadJson
                 | K::OddJson
                 | K::BadLine
+                | K::BadConversation
                 | K::BlankLine
                 | K::CompatLoss
                 | K::IndexMismatch

@@ -46,6 +46,9 @@ fn invalid_conversations_are_skipped_or_end_the_run() {
     assert!(ran.err.contains("line 13") && ran.err.contains("no 'conversations'"), "{}", ran.err);
     let train = "expected/chat_b8419ad/chat_out_train.b8419ad.jsonl";
     assert_eq!(sandbox.read(train), expected("instruction_tuning", "chat_b8419ad/chat_out_train.b8419ad.jsonl"));
-    sandbox.say("modalities instruction input/it.yaml").ends(1);
+    let result = sandbox.say("modalities instruction input/it.yaml --json").ends(1).json("problems");
+    let of_kind =
+        |kind: &str| result["problems"].as_array().unwrap().iter().filter(|problem| problem["kind"] == kind).count();
+    assert_eq!((of_kind("bad-conversation"), of_kind("bad-line")), (2, 1), "{result:#}");
     sandbox.say(&format!("{command} --compat")).ends(1).complains("line 13");
 }

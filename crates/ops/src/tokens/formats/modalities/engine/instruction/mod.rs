@@ -55,8 +55,10 @@ pub fn write_partitions(
     let mut twister = MersenneTwister::seeded_by(&settings.seed);
     each_line(&file, handles, &mut |number, line| {
         let chosen = Partition::ALL.get(twister.choose(&running));
-        let made = line.ok_or_else(|| "it is longer than 64 MiB".to_owned());
-        let made = made.and_then(|line| transformed(line, settings, &template));
+        let record = line.ok_or_else(|| "it is longer than 64 MiB".to_owned()).and_then(parsed);
+        let made = record.map_err(|why| (ProblemKind::BadLine, why)).and_then(|record| {
+            transformed(record, settings, &template).map_err(|why| (ProblemKind::BadConversation, why))
+        });
         let target =
             partitions.iter().position(|partition| Some(partition) == chosen).and_then(|at| written.get_mut(at));
         match (made, target) {
@@ -66,23 +68,32 @@ pub fn write_partitions(
                 target.file.write_all(b"\n")
             }
             (Ok(_), None) => Ok(()),
-            (Err(why), _) => {
+            (Err((kind, why)), _) => {
                 let place = Subject::path(&settings.source).line(number);
                 if compat {
                     return Err(Failure::data("preparing instruction data", why).on(place));
                 }
-                handles.problems.report(Problem::problem(ProblemKind::BadLine, place, format!("{why}; left out")))
+                handles.problems.report(Problem::problem(kind, place, format!("{why}; left out")))
             }
         }
     })
 }
 
-/// Returns the line in the form in which it is written.
-fn transformed(line: &[u8], settings: &Settings, template: &ChatTemplate) -> Result<String, String> {
+/// Returns the keys and values of a line.
+fn parsed(line: &[u8]) -> Result<Vec<(String, Node)>, String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
-    let record =
-        loads(text).map_err(|error| format!("it cannot be read as JSON: {} (byte {})", error.message, error.at))?;
-    let Node::Map(mut entries) = record else { return Err("it is no JSON object".into()) };
+    match loads(text).map_err(|error| format!("it cannot be read as JSON: {} (byte {})", error.message, error.at))? {
+        Node::Map(entries) => Ok(entries),
+        _ => Err("it is no JSON object".into()),
+    }
+}
+
+/// Returns a line in the form in which it is written.
+fn transformed(
+    mut entries: Vec<(String, Node)>,
+    settings: &Settings,
+    template: &ChatTemplate,
+) -> Result<String, String> {
     let key = &settings.messages_key;
     let messages = entries.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value);
     let Some(messages) = messages else { return Err(format!("it has no '{key}'")) };
