@@ -54,8 +54,16 @@ fn merge_writes_contiguous_documents_and_compat_the_reference_bytes() {
     assert!(is_back_to_back(&index_of(&ours)) && !is_back_to_back(&index_of(&theirs)));
     sandbox.say("verify expected/merged.pbin").ends(0);
     // The target must not exist.
-    sandbox.say("modalities data merge_packed_data input/p0.pbin expected/merged.pbin").ends(2).complains("already");
+    sandbox
+        .say("modalities data merge_packed_data input/p0.pbin expected/merged.pbin")
+        .ends(2)
+        .complains("already")
+        .complains("hint: give another name");
     sandbox.say("modalities merge input --output expected/again.pbin").ends(0).says("Wrote expected/again.pbin");
+    sandbox
+        .say("modalities merge input --output expected/again.pbin")
+        .ends(1)
+        .complains("or --force-overwrite replaces it");
     assert_eq!(sandbox.read("expected/again.pbin"), ours, "folders are sorted");
     std::fs::remove_file(sandbox.path("expected/merged.pbin")).unwrap();
     replayed(&sandbox, "merge", "merge_packed_data", "--compat");

@@ -116,9 +116,14 @@ fn refuse_existing(plan: &RewritePlan, output: &Path) -> Outcome<bool> {
     let is_there = files::try_is_taken(output)?;
     match plan.existing {
         ExistingOutput::Refuse(class) if is_there => {
+            // The drop-in `merge`, whose class this is, has no flag that replaces a file.
+            let hint = match class {
+                ExitClass::Usage => "give another name",
+                _ => "give another --output, or --force-overwrite replaces it",
+            };
             Err(Failure::new(class, "writing the output", "the file exists already")
                 .on(Subject::path(&plan.output))
-                .with_hint("give another name, or say that it may be replaced"))
+                .with_hint(hint))
         }
         _ => Ok(is_there),
     }
