@@ -36,6 +36,19 @@ fn is_prepared_as_there(case_name: &str, folder: &str) {
 }
 
 #[test]
+fn template_with_only_empty_texts_is_named_as_a_reason() {
+    let sandbox = case("instruction_tuning");
+    let config = sandbox.text("input/it.yaml");
+    let (before, rest) = config.split_once("jinja2_chat_template: ").unwrap();
+    let (_, after) = rest.split_once("chat_template_data:").unwrap();
+    sandbox.write(
+        "input/it.yaml",
+        format!("{before}jinja2_chat_template: '{{{{ missing }}}}'\nchat_template_data:{after}"),
+    );
+    sandbox.say("modalities instruction input/it.yaml").ends(1).complains("jq_pattern in input/pack.yaml");
+}
+
+#[test]
 fn invalid_conversations_are_skipped_or_end_the_run() {
     let sandbox = case("instruction_tuning");
     let good = sandbox.text("input/chat.jsonl");

@@ -382,7 +382,7 @@ impl<'a> Job<'a> {
         let failure = Failure::data("packing", format!("no {unit} gave a document ({most})")).on(subject);
         Err(match (totals.keys.is_empty(), &self.plan.text) {
             (true, TextField::Key(_)) => failure.with_hint("another field may hold the text: --text-key NAME"),
-            (true, TextField::Jq(_)) => failure.with_hint("the jq program selects the text: --jq, or jq_pattern"),
+            (true, TextField::Jq(_)) => failure.with_hint(JQ_HINT),
             (false, _) => {
                 failure.with_hint(format!("wrong field? The {unit}s have the keys: {}", totals.keys.join(", ")))
             }
@@ -449,6 +449,9 @@ impl<'a> Job<'a> {
 fn may_be_empty(plan: &PackPlan) -> bool {
     formats::chosen(plan).into_iter().all(|format| format.may_be_empty(plan))
 }
+
+/// Hint for a run whose jq program gives no text.
+pub(crate) const JQ_HINT: &str = "the jq program selects the text: --jq, or jq_pattern";
 
 /// Hint for a run without text.
 pub(super) const NO_TEXT_HINT: &str =

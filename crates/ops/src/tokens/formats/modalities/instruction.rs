@@ -1,5 +1,6 @@
 //! Prepares instruction data: applies a chat template to conversations and distributes them to partitions, each indexed and packed.
 
+use super::pack::JQ_HINT;
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::report::RunFindings;
@@ -117,7 +118,7 @@ pub fn run_instruction(
         let forecast = Forecast::new(lines as f64 * line_packed, left as f64 * line_packed);
         context.stage(Phase::Scan, "document", forecast, format!("packing {}", partition.word()));
         let packed = plan.output.clone();
-        let report = packed_by(plan, context)?;
+        let report = packed_by(plan, &settings.packing_file, context)?;
         let target = report.targets.first();
         partitions.push(PartitionReport {
             name: partition.word(),
@@ -183,7 +184,14 @@ fn place_index(lines: &Path, lengths: &[u64], draft: &Path, context: &TaskContex
     place_file(&*context.fs, draft, &index, FILE_MODE)
 }
 
-/// Runs a packing job to its end. Its problems and notes become those of this run.
-fn packed_by(plan: PackPlan, context: &TaskContext) -> Outcome<PackReport> {
-    context.run_part(pack::start(plan, context.options.clone())?)
+/// Runs a packing job to its end. Its problems and notes become those of this run. `config` is the packing configuration.
+fn packed_by(plan: PackPlan, config: &Path, context: &TaskContext) -> Outcome<PackReport> {
+    let packed = pack::start(plan, context.options.clone()).and_then(|started| context.run_part(started));
+    packed.map_err(|failure| match failure.hint.as_deref() {
+        Some(JQ_HINT) => {
+            let config = config.display();
+            failure.with_hint(format!("the template gives empty texts, or jq_pattern in {config} selects none"))
+        }
+        _ => failure,
+    })
 }
