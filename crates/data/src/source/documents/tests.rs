@@ -176,6 +176,14 @@ fn jq_program_gives_its_first_output() {
         (".title.x | .", r#"Fails("the jq program fails")"#),
         (".big | tostring", r#"Is("123456789012345678901234567890")"#),
         (r#""\(.title)!""#, r#"Is("T!")"#),
+        (r#".n | in({"a": 1})"#, r#"Fails("the jq program fails")"#),
+        (r#".parts | has("a")"#, r#"Fails("the jq program fails")"#),
+        (r#". | .nothing | has("a") | tostring"#, r#"Is("false")"#),
+        (
+            r#"[has("n", "z"), (.parts | has(1, 2)), ("title" | in({title: 1}))] | tojson"#,
+            r#"Is("[true,false,true,false,true]")"#,
+        ),
+        ("[2026, 10, 30, 22, 0, 0, 1, 333] | mktime | tostring", r#"Is("1796076000")"#),
     ] {
         assert_eq!(text_of(TextField::Jq(program.into()), line), wanted, "{program}");
     }

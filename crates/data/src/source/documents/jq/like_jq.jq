@@ -4,6 +4,13 @@
 def join($by):
   [.[] | if isnumber or isboolean then tojson else . // "" end] | [.[:1][], (.[1:][] | $by // "", .)] | concat;
 
+# A key of the wrong type is an error. The first `in` is the standard one.
+def has($key):
+  . as $value
+  | if . == null or (isobject and ($key | isstring)) or (isarray and ($key | isnumber)) then $key | in($value)
+    else error("a key of this type cannot be looked for in the value") end;
+def in(values): . as $key | values | has($key);
+
 def nul_escaped: split("\u0000") | join("\\0");
 def @html: tostring | nul_escaped | escape_html;
 def @sh: [if isarray then .[] end | if . >= "" then "'\(nul_escaped | escape_sh)'" else "\(.)" end] | join(" ");
