@@ -28,7 +28,7 @@ Exit codes:
   1         done with problems, or refused because of the data (--problems-ok turns the first into 0)
   2         usage: unknown flag, missing answer, pattern that matches nothing
   3         environment: cannot read, disk full, permission, locked by another process
-  130, 143  interrupted; no partially written file is visible, run again to continue
+  129, 130, 131, 143  interrupted; no partially written file is visible, run again to resume
 
 Without a command the home screen opens: recent data sets, open a folder, jobs.";
 

@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::{Error, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches, Subcommand, ValueHint};
-use gristmill_core::options::{Answer, Choice, OptionInfo, OptionRow, ValueKind};
+use gristmill_core::options::{Answer, Choice, OptionRow, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, ObsoleteFlag, OPERATIONS};
 use std::marker::PhantomData;
@@ -270,17 +270,10 @@ fn usage(operation: &dyn AnyOperation) -> String {
     usage
 }
 
-/// Returns the help of an option: its effect, then its default.
-fn help(info: &OptionInfo) -> String {
-    match (info.default, info.unset) {
-        ("", "") => info.help.to_owned(),
-        ("", meaning) | (meaning, _) => format!("{} [default: {meaning}]", info.help),
-    }
-}
-
 fn argument(operation: &'static dyn AnyOperation, row: &OptionRow) -> Arg {
     let OptionRow { info, kind, .. } = *row;
-    let mut arg = Arg::new(info.name).help(help(&info)).value_name(info.value_name).conflicts_with_all(info.conflicts);
+    let mut arg =
+        Arg::new(info.name).help(info.full_help()).value_name(info.value_name).conflicts_with_all(info.conflicts);
     // If there are several positional arguments, all are required.
     let positional = operation.options().into_iter().filter(|row| row.info.is_positional);
     if info.is_positional && positional.count() > 1 {
@@ -355,6 +348,7 @@ fn answer(matches: &ArgMatches, name: &str, kind: ValueKind) -> Option<GivenAnsw
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gristmill_core::options::OptionInfo;
     use gristmill_ops::operations::read_plan;
     use proptest::prelude::*;
 

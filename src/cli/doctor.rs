@@ -51,7 +51,7 @@ impl Check {
 /// Prints the results of checks.
 fn print_checks(checks: &[Check], context: &Context) {
     for check in checks {
-        let sign = if check.is_ok { paint(Tone::Success, "ok  ") } else { paint(Tone::Warning, "look") };
+        let sign = if check.is_ok { paint(Tone::Success, "ok  ") } else { paint(Tone::Warning, "warn") };
         context.printer.line(format!("{sign} {}: {}", check.name, display_safe(&check.found)));
         if let Some(hint) = check.hint.as_ref().filter(|hint| !check.is_ok && !hint.is_empty()) {
             context.printer.line(format!("     {}", display_safe(hint)));

@@ -5,7 +5,7 @@ use super::exit::{fields, CommandResult};
 use super::facts::{head, item, print_facts, MAX_LISTED};
 use super::media::spread_lines;
 use super::paths;
-use gristmill_core::text::{count, display_safe, grouped, size};
+use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_ops::datasets::{Dataset, FigureGroup, Figures};
 use gristmill_ops::engine::jsonl::Lengths;
 
@@ -24,7 +24,7 @@ pub fn run(path: &Path, context: &Context) -> CommandResult {
 fn lines(path: &str, figures: &Figures) -> Vec<String> {
     let mut lines = head(path, figures.kind.title());
     if let Some(facts) = &figures.jsonl {
-        lines.push(item("size", &size(facts.bytes)));
+        lines.push(item("size", &bytes(facts.bytes)));
         lines.extend(facts.samples.map(|samples| item("samples", &grouped(samples))));
         lines.push(item("lines", &spread(&facts.line_bytes, "bytes")));
         let keys = facts.keys.iter().take(MAX_LISTED);
@@ -44,7 +44,7 @@ fn lines(path: &str, figures: &Figures) -> Vec<String> {
         lines.push(item("shards", &grouped(scan.shards)));
         lines.push(item("samples", &grouped(scan.samples)));
         for part in scan.parts.iter().take(MAX_LISTED) {
-            let value = format!("{}, {}", count(part.samples, "sample"), size(part.bytes));
+            let value = format!("{}, {}", count(part.samples, "sample"), bytes(part.bytes));
             lines.push(item(&format!("part '{}'", display_safe(&part.name)), &value));
         }
     }

@@ -5,6 +5,7 @@ use super::exit::{CommandResult, CommandSuccess};
 use super::logging;
 use crate::tui::theme::ColourMode;
 use crate::tui::FirstScreen;
+use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Subject};
 
 /// Opens the home screen, for which a terminal is required.
@@ -41,6 +42,10 @@ pub fn screen(start: FirstScreen, context: &Context) -> CommandResult {
         // The program has already decided whether to use colours; the backend must use the same decision.
         ratatui::crossterm::style::force_color_output(true);
     }
-    let code = crate::tui::run(start, env)?;
-    Ok(CommandSuccess::with_code(code))
+    let end = crate::tui::run(start, env)?;
+    for (title, process) in end.left_jobs {
+        let title = display_safe(&title);
+        context.printer.line(format!("{title} continues as process {process}; `gristmill jobs` shows it"));
+    }
+    Ok(CommandSuccess::with_code(end.code))
 }

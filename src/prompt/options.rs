@@ -107,6 +107,7 @@ impl Dialogue {
 
     /// Prints the advice about an answer; returns whether the answer is usable.
     fn check(&mut self, option: &str) -> Outcome<bool> {
+        self.advice.activity(&*self.plan, option).iter().for_each(|words| self.prompt.print(words));
         let lines = self.advice.check(&*self.plan, option);
         let lines = self.prompt.or_refuse(lines)?;
         lines.iter().flatten().for_each(|line| self.prompt.print(line));

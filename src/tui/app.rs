@@ -91,6 +91,8 @@ pub struct App {
     interrupted_once: bool,
     changed: bool,
     exit: Option<u8>,
+    /// Titles of the jobs that continue without the UI, with their processes.
+    left_jobs: Vec<(String, u32)>,
     /// Number of screens at the bottom of the stack that the command opened.
     command_screens: usize,
     requests: Vec<Request>,
@@ -137,6 +139,7 @@ impl App {
             interrupted_once: false,
             changed: true,
             exit: None,
+            left_jobs: Vec::new(),
             command_screens: 1,
             requests: Vec::new(),
             frame_count: 0,
@@ -144,6 +147,11 @@ impl App {
             known_jobs: 0,
             meter: TrafficMeter::new(Instant::now(), traffic()),
         }
+    }
+
+    /// Removes and returns the jobs that continue without the UI.
+    pub fn take_left_jobs(&mut self) -> Vec<(String, u32)> {
+        std::mem::take(&mut self.left_jobs)
     }
 
     /// Returns the exit code once the UI must end.

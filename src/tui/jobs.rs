@@ -289,12 +289,12 @@ impl Jobs {
     }
 
     /// Stops every running job at a safe point and starts the same plans again in processes without a terminal; these resume from the
-    /// journals, and `gristmill jobs` lists them. Waits for the jobs to stop.
-    pub fn leave_all(&self, state_dir: &Path) -> Outcome<()> {
-        let orders: Vec<(PlannedJob, Option<PathBuf>)> = {
+    /// journals, and `gristmill jobs` lists them. Waits for the jobs to stop. Returns the titles of the jobs with their processes.
+    pub fn leave_all(&self, state_dir: &Path) -> Outcome<Vec<(String, u32)>> {
+        let orders: Vec<(String, PlannedJob, Option<PathBuf>)> = {
             let entries = self.entries.lock();
             let running = entries.iter().filter(|e| e.running.as_ref().is_some_and(|job| !job.is_finished()));
-            running.filter_map(|e| Some((e.order.clone()?, e.draft.clone()))).collect()
+            running.filter_map(|e| Some((e.title.clone(), e.order.clone()?, e.draft.clone()))).collect()
         };
         self.cancel_all();
         if !self.wait_all(LEAVE_TIMEOUT) {
@@ -304,12 +304,13 @@ impl Jobs {
         self.entries.lock().iter_mut().for_each(take_result);
         let folder = state_dir.join("left");
         super::recent::create_folders(&folder)?;
-        for ((plan, options), draft) in &orders {
-            spawn_detached(plan, options, &folder)?;
+        let mut left = Vec::new();
+        for (title, (plan, options), draft) in orders {
+            left.extend(spawn_detached(&plan, &options, &folder)?.map(|process| (title, process)));
             // From here on a run that can be resumed has the answers, so the draft is deleted.
             draft.iter().for_each(|draft| drafts::delete(draft));
         }
-        Ok(())
+        Ok(left)
     }
 
     /// Returns the number of jobs started in total.
@@ -347,11 +348,12 @@ impl Jobs {
     }
 }
 
-/// Starts a plan in a separate process, without a terminal and unaffected by this one's signals.
-fn spawn_detached(plan: &JobPlan, options: &RunOptions, folder: &Path) -> Outcome<()> {
+/// Starts a plan in a separate process, without a terminal and unaffected by this one's signals. Returns its number, or `None` for a plan that
+/// cannot be saved.
+fn spawn_detached(plan: &JobPlan, options: &RunOptions, folder: &Path) -> Outcome<Option<u32>> {
     let action = "starting the job without a terminal";
     let file = folder.join(format!("{}.yaml", uuid::Uuid::new_v4()));
-    let Some(text) = plan.to_yaml().transpose()? else { return Ok(()) };
+    let Some(text) = plan.to_yaml().transpose()? else { return Ok(None) };
     write_file(&RealFs, &file, text.as_bytes(), 0o600)?;
     let program = std::env::current_exe().map_err(|e| Failure::environment(action, e.to_string()))?;
     let mut command = Command::new(&program);
@@ -366,7 +368,7 @@ fn spawn_detached(plan: &JobPlan, options: &RunOptions, folder: &Path) -> Outcom
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // A separate process group: a closing terminal only signals the foreground group.
     command.process_group(0);
-    command.spawn().map(|_| ()).map_err(|e| Failure::io(action, &program, &e))
+    command.spawn().map(|process| Some(process.id())).map_err(|e| Failure::io(action, &program, &e))
 }
 
 fn view(entry: &mut JobEntry) -> JobView {

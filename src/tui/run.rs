@@ -31,6 +31,14 @@ pub enum FirstScreen {
     Form(Box<dyn AnyPlan>),
 }
 
+/// How the UI ended.
+pub struct UiEnd {
+    /// The exit code of the program.
+    pub code: u8,
+    /// Titles of the jobs that continue without the UI, with their processes.
+    pub left_jobs: Vec<(String, u32)>,
+}
+
 /// Time between two ticks while something runs.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// Minimum time between two frames.
@@ -45,10 +53,10 @@ const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum length of copied text in bytes: many terminals truncate longer text.
 const CLIPBOARD_LIMIT: usize = 50_000;
 
-/// Runs the terminal UI until the user quits or a signal arrives. Returns the exit code of the program: after `q` 0, or the exit code of
+/// Runs the terminal UI until the user quits or a signal arrives. The exit code is 0 after `q`, or that of
 /// the failure of the screen that the command opened; 130 after Ctrl-C twice; 143 and 129 after SIGTERM and SIGHUP. The terminal is
 /// restored in every case.
-pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
+pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<UiEnd> {
     let (sender, events) = channel();
     env.wake.connect(sender.clone());
     let mut app = build(start, &env);
@@ -84,7 +92,7 @@ pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
         app.jobs().wait_all(CLEANUP_TIMEOUT);
     }
     drop(signals);
-    Ok(code)
+    Ok(UiEnd { code, left_jobs: app.take_left_jobs() })
 }
 
 fn terminal_failure(error: &std::io::Error) -> Failure {
@@ -117,8 +125,7 @@ fn build(start: FirstScreen, env: &UiEnv) -> App {
 
 /// Returns a frame with the home screen on the parent folder of a data set, onto which another screen can be pushed.
 fn open_home_below(path: &Path, env: &UiEnv) -> App {
-    let parent = path.parent().map(Path::to_path_buf);
-    let home = Home::below(parent.filter(|p| !p.as_os_str().is_empty()), env.clone());
+    let home = Home::below_entry(path, env.clone());
     super::recent::add(&env.state_dir, path);
     App::new(env.clone(), Box::new(home), Box::new(super::form::open_prepare))
 }

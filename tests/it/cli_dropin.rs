@@ -270,7 +270,7 @@ fn info_and_lint_work_on_crude_data_sets() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("energon prepare data --non-interactive --split-ratio 8,1,1 --sample-type CrudeWebdataset").ends(0);
-    sandbox.say("energon info data").ends(0).says("CrudeWebdataset").says("train: 80 %, 24 samples, 8 shards");
+    sandbox.say("energon info data").ends(0).says("CrudeWebdataset").says("train: 80.0 %, 24 samples, 8 shards");
     sandbox.say("energon lint data --parallel 2 --split-parts train").ends(0).says("No problem found");
     sandbox.say("energon preview data --split-parts val").ends(0).says("short 080").says("in val");
     sandbox.say("energon info nowhere").ends(3);

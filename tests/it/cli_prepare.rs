@@ -470,7 +470,7 @@ fn shares_of_prepare_and_info_omit_excluded_shards() {
     assert!(!dry.out.contains("80.0 %"), "{}", dry.out);
     let done = sandbox.say(&line).ends(0).says("60.0 %");
     assert!(!done.out.contains("80.0 %"), "{}", done.out);
-    sandbox.say("info data").ends(0).says("train: 60 %, 18 samples, 6 shards");
+    sandbox.say("info data").ends(0).says("train: 60.0 %, 18 samples, 6 shards");
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn a_data_set_is_prepared_by_plain_prompts() {
     divided_by_ratio(&mut dialogue);
     dialogue
         .expect("Parts seen: json (100 %), txt (100 %)")
-        .expect("What is a sample?")
+        .expect("Which class does the trainer use for a sample?")
         .expect("TextSample")
         .expect("Number")
         .answer("1");
@@ -327,7 +327,7 @@ fn pack_prompts_show_documents_and_preview_before_the_run() {
     dialogue.expect("'7' is not a number from 1 to 6").expect("Numbers").answer("2");
     dialogue.expect("tokenizer: ").answer("nowhere.json");
     dialogue.expect("Invalid answer").expect("tokenizer: ").answer(&tokenizer.to_string_lossy());
-    dialogue.expect("BPE").expect("end token: Token that ends each document").answer("</nothing>");
+    dialogue.expect("BPE").expect("eos token: Token that ends each document").answer("</nothing>");
     dialogue.expect("Invalid answer").expect("Token that ends each document").answer("");
     dialogue.expect("is token 0").expect("output: ").expect("[a-tokens]").answer("out");
     dialogue.expect("about 2 documents").expect("Equivalent command: gristmill pack a.jsonl").expect("What now?");
@@ -375,12 +375,12 @@ fn pack_prompts_can_change_settings() {
     dialogue.expect("Nanosets, tasks (").answer("2");
     pick(&mut dialogue, "shuffle: none");
     dialogue.expect("documents: All documents of the output, or of each task, permuted").expect("Number").answer("2");
-    assert!(!dialogue.text().contains("token type"));
+    assert!(!dialogue.text().contains("dtype"));
     pick(&mut dialogue, "format: nanosets");
     dialogue.expect("modalities: .pbin").expect("Numbers").expect("[2]").answer("2,3");
     pick(&mut dialogue, "sample size: ");
     dialogue.expect("sample size (").answer("4");
-    pick(&mut dialogue, "token type: auto");
+    pick(&mut dialogue, "dtype: auto");
     dialogue.expect("u32: Four bytes, unsigned").expect("Number").answer("4");
     pick(&mut dialogue, "Nanosets, tasks: 2");
     dialogue.expect("Nanosets, tasks (").answer("-");
@@ -406,8 +406,8 @@ fn dedup_prompts_can_change_settings() {
     dialogue.expect("annotate key (").answer("a.b");
     pick(&mut dialogue, "keep: first");
     dialogue.expect("none: None at all").expect("Number").answer("2");
-    pick(&mut dialogue, "minimum length: 10");
-    dialogue.expect("minimum length (").answer("8");
+    pick(&mut dialogue, "minlen: 10");
+    dialogue.expect("minlen (").answer("8");
     dialogue.expect("Which setting?").expect("Number").answer("");
     dialogue.expect("--minlen 8").expect("--annotate-key a.b").expect("--keep none");
     dialogue.expect("What now?").expect("Number").answer("1");
@@ -424,8 +424,9 @@ fn dedup_prompts_show_the_removed_share_per_length() {
     dialogue.expect("dir: JSONL or Parquet file").answer("nowhere").expect("Invalid answer").expect("no such file");
     dialogue.expect("dir: JSONL or Parquet file").answer("in").expect("1 file");
     dialogue.expect("at a minimum length of 50 bytes: ").expect("% removed");
-    dialogue.expect("minimum length: ").expect("[500]").answer("0").expect("'0' is not a number of 1 or more");
-    dialogue.expect("minimum length: ").answer("100").expect("output: ").expect("[in-dedup]").answer("");
+    assert!(dialogue.text().contains("reading a sample of the text"), "{}", dialogue.text());
+    dialogue.expect("minlen: ").expect("[500]").answer("0").expect("'0' is not a number of 1 or more");
+    dialogue.expect("minlen: ").answer("100").expect("output: ").expect("[in-dedup]").answer("");
     dialogue.expect("Would deduplicate 1 file").expect("--minlen 100 --output in-dedup").expect("What now?");
     dialogue.expect("Number").answer("1");
     dialogue.ends(0);
@@ -439,7 +440,7 @@ fn prompt_for_sample_size_accepts_variable_instead() {
     let tokenizer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/tokenizers/bpe1k");
     let flags = format!("--format forager --eos-token nowhere --output out --tokenizer {}", tokenizer.display());
     let mut dialogue = Dialogue::start(&sandbox, &format!("pack a.jsonl --plain {flags}"), "xterm-256color");
-    dialogue.expect("Invalid answer").expect("end token: ").expect("(or --eos-id N)").answer("--eos-id 0");
+    dialogue.expect("Invalid answer").expect("eos token: ").expect("(or --eos-id N)").answer("--eos-id 0");
     dialogue.expect("sample size: ").expect("(or --variable)").expect("[4096]").answer("--variable");
     dialogue.expect("Equivalent command").expect("--eos-id 0").expect("--variable").expect("What now?");
     dialogue.expect("Number").answer("4");

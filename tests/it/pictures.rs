@@ -176,7 +176,7 @@ fn the_picture_of_the_guided_pack_is_up_to_date() {
     stage.key(KeyCode::Enter);
     stage.when("documents are read", |text| text.contains("documents have text there"));
     stage.key(KeyCode::Enter);
-    stage.when("the tokenizer is asked for", |text| text.contains("end token"));
+    stage.when("the tokenizer is asked for", |text| text.contains("eos token"));
     for letter in "tests/golden/modalities/tokenizers/bpe1k".chars() {
         stage.key(KeyCode::Char(letter));
     }

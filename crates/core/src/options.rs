@@ -128,8 +128,6 @@ pub struct AnswerFile {
 pub struct OptionInfo {
     /// Name of the flag without its hyphens; for a positional option, its name in messages.
     pub name: &'static str,
-    /// Label in forms and prompts; if empty, the name with spaces.
-    pub label: &'static str,
     /// Placeholder for the value in help.
     pub value_name: &'static str,
     /// Effect of the option, in one line without full stop.
@@ -314,7 +312,6 @@ impl<P> OptionSpec<P> {
     pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, access: Access<P>) -> Self {
         let info = OptionInfo {
             name,
-            label: "",
             value_name,
             help,
             default: "",
@@ -458,8 +455,6 @@ macro_rules! setters {
 }
 
 setters! {
-    /// Sets the label in forms and prompts.
-    label(label: &'static str) => label = label;
     /// Sets the default value.
     default(default: &'static str) => default = default;
     /// Sets the meaning of a missing answer, if it is not a value.
@@ -499,11 +494,16 @@ setters! {
 }
 
 impl OptionInfo {
-    /// Returns the label in forms and prompts.
+    /// Returns the label in forms and prompts: the name of the flag with spaces.
     pub fn label(&self) -> String {
-        match self.label {
-            "" => self.name.replace('-', " "),
-            label => label.to_owned(),
+        self.name.replace('-', " ")
+    }
+
+    /// Returns the help of the option: its effect, then its default.
+    pub fn full_help(&self) -> String {
+        match (self.default, self.unset) {
+            ("", "") => self.help.to_owned(),
+            ("", meaning) | (meaning, _) => format!("{} [default: {meaning}]", self.help),
         }
     }
 

@@ -215,7 +215,7 @@ problem_kinds! {
     /// Data that the reference program would lose or refuse, which `--compat` reproduces.
     CompatLoss => "compat-loss", "reproduced loss (--compat)", shown;
     /// A problem without a kind of its own.
-    Other => "other", "other", shown;
+    Other => "other", "described in its message", shown;
 }
 
 impl ProblemKind {

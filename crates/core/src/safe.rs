@@ -90,6 +90,7 @@ fn replace_controls(text: &str) -> String {
     while let Some(c) = chars.next() {
         match c {
             '\u{200c}' | '\u{200d}' if joins(before, chars.peek().copied()) => out.push(c),
+            '\u{200d}' if joins_pictographs(&out, chars.peek().copied()) => out.push(c),
             '\u{0}'..='\u{1f}' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('?')),
             '\u{7f}' => out.push('␡'),
             c if is_unsafe(c) || !may_follow(c, before) => push_code_point(c, &mut out),
@@ -124,6 +125,16 @@ fn joins(before: Option<char>, after: Option<char>) -> bool {
         shaped && !is_unsafe(c)
     };
     before.is_some_and(is_shaped) && after.is_some_and(|c| is_shaped(c) && c.width() != Some(0))
+}
+
+/// Whether a joiner after this text is between pictographs, of which it makes one.
+fn joins_pictographs(before: &str, after: Option<char>) -> bool {
+    let is_modifier = |c: &char| matches!(*c as u32, 0xfe0f | 0x1f3fb..=0x1f3ff);
+    let is_joined = |before: char, after: char| format!("{before}\u{200d}{after}").graphemes(true).count() == 1;
+    let is_pictograph_before = |c: char| is_joined(c, '👩');
+    let is_pictograph_after = |c: char| is_joined('👩', c) && !is_mark(c);
+    before.chars().rev().find(|c| !is_modifier(c)).is_some_and(is_pictograph_before)
+        && after.is_some_and(is_pictograph_after)
 }
 
 fn is_selector(c: char) -> bool {
@@ -178,6 +189,14 @@ mod tests {
         assert_eq!(display_safe("a\u{200c}b"), "a<U+200C>b");
         assert_eq!(display_safe("می\u{200c}\u{200c}خ"), "می<U+200C><U+200C>خ");
         assert_eq!(display_safe("م\u{200d}"), "م<U+200D>");
+        for text in ["👩\u{200d}👩\u{200d}👧", "👩🏽\u{200d}🚀", "❤\u{fe0f}\u{200d}🔥"] {
+            assert_eq!(display_safe(text), text);
+        }
+        for (before, after) in [("a", "👩"), ("👩", "a"), ("→", "→"), ("👩", "\u{301}"), ("👩", "ำ"), ("👩", "")]
+        {
+            let shown = display_safe(&format!("{before}\u{200d}{after}")).into_owned();
+            assert!(shown.starts_with(&format!("{before}<U+200D>")), "{shown}");
+        }
     }
 
     #[test]

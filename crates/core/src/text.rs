@@ -76,19 +76,13 @@ pub fn exact_size(bytes: u64) -> String {
     unit.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
-/// Formats a size with a binary unit and two decimals, as Energon's `info` command does: `512 B`, `48.13 KiB`.
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
+/// Formats a share of a whole with one decimal: `80.0 %`. `0 %` and `100 %` are exact.
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        ..=0.0 => "0 %".to_owned(),
+        100.0.. => "100 %".to_owned(),
+        part => format!("{:.1} %", part.clamp(0.1, 99.9)),
     }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.2} {}", UNITS[unit])
 }
 
 /// Formats a duration: `0:04`, `12:30`, `1h02m`, `3d04h`.
@@ -98,6 +92,14 @@ pub fn duration(time: Duration) -> String {
         0..3600 => format!("{}:{:02}", s / 60, s % 60),
         3600..86_400 => format!("{}h{:02}m", s / 3600, s % 3600 / 60),
         _ => format!("{}d{:02}h", s / 86_400, s % 86_400 / 3600),
+    }
+}
+
+/// Formats an estimated duration: `less than a second`, `about 0:04`.
+pub fn about(time: Duration) -> String {
+    match time.as_secs() {
+        0 => "less than a second".to_owned(),
+        _ => format!("about {}", duration(time)),
     }
 }
 
@@ -155,11 +157,9 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_two_decimals() {
-        assert_eq!(size(1023), "1023 B");
-        assert_eq!(size(1024), "1.00 KiB");
-        assert_eq!(size(5 << 40), "5.00 TiB");
-        assert_eq!(size(1_572_864), "1.50 MiB");
+    fn incomplete_share_never_shows_0_or_100_percent() {
+        let shown = [0.0, 1e-9, 0.5, 0.8, 0.999_99, 1.0].map(percent);
+        assert_eq!(shown, ["0 %", "0.1 %", "50.0 %", "80.0 %", "99.9 %", "100 %"]);
     }
 
     #[test]
@@ -174,6 +174,8 @@ mod tests {
         assert_eq!(bytes(1024 * 1024 - 1), "1.0 MiB");
         assert_eq!(duration(Duration::from_secs(64)), "1:04");
         assert_eq!(duration(Duration::from_secs(3720)), "1h02m");
+        assert_eq!(about(Duration::from_millis(999)), "less than a second");
+        assert_eq!(about(Duration::from_secs(4)), "about 0:04");
         assert_eq!(count(1, "shard"), "1 shard");
     }
 

@@ -170,7 +170,9 @@ fn hub_folder() -> Option<PathBuf> {
 fn missing(named: &str) -> Failure {
     Failure::environment("reading the tokenizer", "no such file, and no model of this name in the local hub cache")
         .on(Subject::path(named))
-        .with_hint("give a tokenizer.json or a SentencePiece .model; pack downloads that of a model OWNER/NAME")
+        .with_hint(
+            "give a tokenizer.json or a SentencePiece .model; pack downloads the tokenizer of a model OWNER/NAME",
+        )
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::super::exit::CommandResult;
 use super::change::PendingChange;
 use super::{is_split, no_split, open};
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::text::{count, display_safe, grouped, percent};
 use gristmill_core::Outcome;
 use gristmill_ops::engine::splits::{balance, parse_ratios, Balance, SplitEditor};
 use serde_json::{json, Value};
@@ -35,10 +35,6 @@ pub(super) fn balancing(editor: SplitEditor, ratios: &str, new: bool, context: &
         change.apply(edit)?;
     }
     Ok(change)
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 fn lines(proposal: &Balance) -> Vec<String> {

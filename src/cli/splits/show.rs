@@ -5,7 +5,7 @@ use super::super::exit::{CommandResult, CommandSuccess};
 use super::super::printer::{paint, Tone};
 use super::change::shown_path;
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::text::{count, display_safe, grouped, percent};
 use gristmill_ops::engine::splits::{ExcludeView, Matches, Names, SplitEditor, SplitView};
 use serde_json::{json, Map, Value};
 
@@ -37,7 +37,7 @@ pub(super) fn lines(editor: &SplitEditor, shards: bool, excludes: bool) -> Vec<S
             display_safe(&split.name).into_owned(),
             grouped(split.shards.iter().filter(|shard| !shard.is_excluded).count() as u64),
             grouped(split.samples),
-            format!("{:.1} %", split.share * 100.0),
+            percent(split.share),
         ]);
     }
     let mut lines = vec![format!("{}:", shown_path(editor))];

@@ -135,7 +135,7 @@ mod tests {
     fn field_that_fails_on_all_samples_is_reported_as_failing() {
         let line = share_line(3, 3, Some("100 %")).unwrap();
         assert_eq!(line, "fails on all samples shown (3); its part is in 100 % of the samples seen");
-        assert!(share_line(1, 3, Some("60 %")).unwrap().starts_with("fails on 1 of 3"));
+        assert!(share_line(1, 3, Some("60.0 %")).unwrap().starts_with("fails on 1 of 3"));
         assert_eq!(share_line(0, 3, None), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Guide;
 use gristmill_core::sample_type::{CRUDE_CLASS, SAMPLE_TYPES};
-use gristmill_core::text::display_safe;
+use gristmill_core::text::{display_safe, percent};
 use gristmill_core::{Outcome, Rerun, SampleMapping};
 use gristmill_ops::engine::plan::{classes, suggest};
 use std::time::Duration;
@@ -25,8 +25,8 @@ impl Guide {
         let facts = self.facts_when(SAMPLES_TIMEOUT, |facts| facts.samples_seen > 0);
         let mut parts: Vec<String> = Vec::new();
         for (name, part) in &facts.parts {
-            let share = part.samples as f64 * 100.0 / facts.samples_seen.max(1) as f64;
-            parts.push(format!("{} ({share:.0} %)", display_safe(name)));
+            let share = percent(part.samples as f64 / facts.samples_seen.max(1) as f64);
+            parts.push(format!("{} ({share})", display_safe(name)));
         }
         self.prompt.print(format!("Parts seen: {}", parts.join(", ")));
         loop {
@@ -80,7 +80,7 @@ impl Guide {
             lines.insert(0, ("keep the existing dataset yaml".to_owned(), Choice::Keep));
         }
         let (texts, mut choices): (Vec<String>, Vec<Choice>) = lines.into_iter().unzip();
-        let chosen = self.prompt.choose("What is a sample?", &texts, 0)?;
+        let chosen = self.prompt.choose("Which class does the trainer use for a sample?", &texts, 0)?;
         Ok(choices.swap_remove(chosen))
     }
 

@@ -50,7 +50,10 @@ impl App {
 
     pub(super) fn leave_jobs_and_quit(&mut self) {
         match self.env.jobs.leave_all(&self.env.state_dir) {
-            Ok(()) => self.exit(),
+            Ok(left) => {
+                self.left_jobs = left;
+                self.exit();
+            }
             Err(failure) => self.notify(Toast::failure(&failure)),
         }
     }

@@ -134,11 +134,11 @@ impl FieldTable {
         }
     }
 
-    /// Returns a one-line description of a field.
-    pub fn help(&self, field: Field) -> &'static str {
+    /// Returns the complete description of a field.
+    pub fn help(&self, field: Field) -> String {
         match field {
-            Field::Choice(..) => self.note(field),
-            _ => self.row_of(field).map(|row| row.info.help).unwrap_or_default(),
+            Field::Choice(..) => self.note(field).to_owned(),
+            _ => self.row_of(field).map(|row| row.info.full_help()).unwrap_or_default(),
         }
     }
 

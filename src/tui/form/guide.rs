@@ -52,15 +52,6 @@ impl Default for KeyContexts {
     }
 }
 
-/// Widths of the parts of a form, in columns.
-#[derive(Clone, Copy, Debug)]
-pub struct Columns {
-    /// Width of the list of steps.
-    pub step_list: u16,
-    /// Width of the labels of fields.
-    pub label: u16,
-}
-
 /// The parts of a form that depend on the data, in addition to the options of its operation. Slow work runs on workers.
 pub trait Guide: Any {
     /// Initializes a new form: its lists and first suggestions.
@@ -120,10 +111,6 @@ pub trait Guide: Any {
     }
     /// Restores what [`unchosen`](Self::unchosen) returned.
     fn restore_unchosen(&mut self, _line: &str) {}
-    /// Returns the widths of the parts.
-    fn columns(&self) -> Columns {
-        Columns { step_list: 16, label: 24 }
-    }
     /// Returns the fields of the step on the screen.
     fn fields(&self, form: &Form) -> Vec<Field> {
         form.option_fields()
@@ -144,6 +131,10 @@ pub trait Guide: Any {
     /// Returns the lines below the fields of a step that the form draws.
     fn foot(&self, _form: &Form, _columns: usize, _ui: &Ui) -> Vec<Line<'static>> {
         Vec::new()
+    }
+    /// Returns the description of a list.
+    fn list_help(&self, _list: Field) -> &'static str {
+        ""
     }
     /// Returns a list by its name.
     fn list(&mut self, _name: &str) -> Option<&mut ListState> {
@@ -312,7 +303,7 @@ impl Guide for PreviewGuide {
         if !is_last || rows.saturating_add(MIN_PREVIEW_ROWS) > area.height || !form.plan().check(false).is_empty() {
             return false;
         }
-        let line = draw_fields(form, self.columns().label, frame, area, 0, &fields, ui) + 1;
+        let line = draw_fields(form, frame, area, 0, &fields, ui) + 1;
         let columns = usize::from(area.width);
         let lines = match self.report(form) {
             None => vec![waiting(self.waits_for(), ui)],

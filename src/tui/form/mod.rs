@@ -21,10 +21,10 @@ mod view;
 
 pub use field::Field;
 use guide::draw_printed;
-pub use guide::{Columns, Guide, KeyContexts};
+pub use guide::{Guide, KeyContexts};
 pub use screen::FormScreen;
 pub use state::{Form, MouseTarget};
-pub use view::{draw_below, draw_fields, from_row};
+pub use view::{draw_below, draw_fields, from_row, label_columns};
 
 use crate::tui::guides::dedup::DedupGuide;
 use crate::tui::guides::media::preview::draw_preview as draw_media;

@@ -21,6 +21,11 @@ use ratatui::Frame;
 
 /// Indentation, in columns, of fields that depend on another one.
 const INDENT: u16 = 4;
+/// Columns of the list of steps in addition to the titles: borders, marks and a blank.
+const RAIL_COLUMNS: u16 = 6;
+/// Columns of a label in addition to its text: the margins of a text field, and the sign of a switch.
+const TEXT_MARGINS: usize = 2;
+const SWITCH_COLUMNS: usize = 7;
 
 pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
     form.mouse_areas.clear();
@@ -29,7 +34,8 @@ pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, ar
         return draw_lines(frame.buffer_mut(), below(area, 1), lines);
     }
     let contexts = guide.contexts(form);
-    let (rail, pane) = divide(area, guide.columns().step_list);
+    let widest = form.steps().iter().map(|step| text::width(step.title)).max().unwrap_or(0);
+    let (rail, pane) = divide(area, u16::try_from(widest).unwrap_or(0).saturating_add(RAIL_COLUMNS));
     let shown = form.rail.unwrap_or(form.step);
     let title_of = |step: usize| form.steps().get(step).map_or("", |step| step.title);
     let title = match rail.is_empty() {
@@ -55,11 +61,45 @@ pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, ar
         draw_lines(frame.buffer_mut(), inner, [line]);
         inner = below(inner, 1);
     }
-    match form.is_review() {
-        true => draw_review(form, guide, frame, inner, ui),
-        false if guide.draw_step(form, frame, inner, ui) => {}
-        false => draw_all_fields(form, guide, frame, inner, ui),
+    if form.is_review() {
+        return draw_review(form, guide, frame, inner, ui);
     }
+    let inner = draw_help(form, guide, frame, inner, ui);
+    if !guide.draw_step(form, frame, inner, ui) {
+        draw_all_fields(form, guide, frame, inner, ui);
+    }
+}
+
+/// Draws the complete help of the focused field at the bottom of a step, because notes on rows are cut. Returns the area above it.
+fn draw_help(form: &Form, guide: &dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
+    let columns = usize::from(area.width);
+    let help = match form.field().filter(|_| form.rail.is_none()) {
+        None => return area,
+        Some(list @ Field::List(_)) => vec![guide.list_help(list).to_owned()],
+        Some(field) => {
+            let (value, meaning) = match form.kind(field) {
+                FieldKind::Choice => form.choice(field),
+                _ => ("", String::new()),
+            };
+            let meaning = if value.is_empty() { meaning } else { format!("{value}: {meaning}") };
+            vec![form.table.help(field), meaning]
+        }
+    };
+    let mut lines: Vec<String> =
+        help.iter().filter(|part| !part.is_empty()).flat_map(|part| text::wrap(part, columns)).collect();
+    let rows = lines.len().min(usize::from(area.height / 4));
+    if rows == 0 {
+        return area;
+    }
+    if let Some(last) = lines.get_mut(rows - 1).filter(|_| rows < lines.len()) {
+        *last = text::fit_end(&format!("{last} {}", ui.glyphs.ellipsis), columns, ui.glyphs);
+    }
+    lines.truncate(rows);
+    let height = area.height.saturating_sub(u16::try_from(rows).unwrap_or(area.height));
+    let lines = lines.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.muted)));
+    draw_lines(frame.buffer_mut(), below(area, height), lines);
+    // A blank row separates the help from the step.
+    Rect { height: height.saturating_sub(1), ..area }
 }
 
 fn rail_rows(form: &Form, guide: &dyn Guide) -> Vec<RailRow> {
@@ -147,6 +187,21 @@ pub fn from_row(area: Rect, line: usize) -> Rect {
     below(area, u16::try_from(line).unwrap_or(u16::MAX))
 }
 
+/// Returns the columns of the labels of the fields in a step of this width: those of the longest label, at most two thirds.
+pub fn label_columns(form: &Form, width: u16) -> u16 {
+    let columns_of = |field: &Field| {
+        let margins = match form.kind(*field) {
+            FieldKind::Switch => SWITCH_COLUMNS,
+            FieldKind::Choice | FieldKind::Text => TEXT_MARGINS,
+            FieldKind::List | FieldKind::Page | FieldKind::FocusStop => return 0,
+        };
+        let indent = if form.table.is_indented(*field) { usize::from(INDENT) } else { 0 };
+        text::width(&form.table.label(*field)) + margins + indent
+    };
+    let widest = form.fields().iter().map(columns_of).max().unwrap_or(0);
+    u16::try_from(widest).unwrap_or(width).min(width.saturating_mul(2) / 3)
+}
+
 /// Draws one field on one row.
 fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rect, field: Field, ui: &Ui) {
     if place.is_empty() {
@@ -167,7 +222,8 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
                 (false, true) => ui.glyphs.box_on,
                 (false, false) => ui.glyphs.box_off,
             };
-            let option = OptionLine { sign, label: &name, note, focused, label_columns: columns.saturating_sub(7) };
+            let option =
+                OptionLine { sign, label: &name, note, focused, label_columns: columns.saturating_sub(SWITCH_COLUMNS) };
             option.draw(frame.buffer_mut(), place, true, ui);
         }
         FieldKind::Choice => {
@@ -199,13 +255,13 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
 /// Draws fields, one per row from `line` on, each with its mistake below it. Returns the row after them.
 pub fn draw_fields(
     form: &mut Form,
-    label_columns: u16,
     frame: &mut Frame,
     area: Rect,
     mut line: usize,
     fields: &[Field],
     ui: &Ui,
 ) -> usize {
+    let label_columns = label_columns(form, area.width);
     for field in fields {
         draw_field(form, label_columns, frame, row(area, line), *field, ui);
         line += 1;
@@ -225,8 +281,7 @@ pub(super) fn hidden_mistakes(form: &Form, columns: usize, ui: &Ui) -> Vec<Line<
     hidden.flat_map(|(_, why)| reason_lines(why, columns, ui)).collect()
 }
 
-/// Draws a step that consists of fields, scrolled to the focused one. Below them are mistakes, the lines of the guide, or the help of the
-/// focused field.
+/// Draws a step that consists of fields, scrolled to the focused one. Below them are mistakes, or the lines of the guide.
 fn draw_all_fields(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     let fields = form.fields().to_vec();
@@ -234,15 +289,11 @@ fn draw_all_fields(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, ar
     if foot.is_empty() {
         foot = guide.foot(form, columns, ui);
     }
-    if foot.is_empty() {
-        let help = form.field().map(|field| form.table.help(field)).unwrap_or_default();
-        foot = wrapped(help, columns, ui.theme.muted);
-    }
     let foot_rows = foot.len().min(usize::from(area.height / 3));
     let room = usize::from(area.height).saturating_sub(foot_rows);
     let at = form.field().and_then(|field| fields.iter().position(|known| *known == field)).unwrap_or(0);
     let first = (at + 2).saturating_sub(room).min(fields.len().saturating_sub(room));
-    let label_columns = guide.columns().label;
+    let label_columns = label_columns(form, area.width);
     for (line, field) in fields.iter().skip(first).take(room).enumerate() {
         draw_field(form, label_columns, frame, row(area, line), *field, ui);
     }

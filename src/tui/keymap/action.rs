@@ -113,7 +113,7 @@ actions! {
     NextSample, "next-sample", "next sample", "Shows the next sample that is listed.";
     PreviousSample, "previous-sample", "previous sample", "Shows the previous sample that is listed.";
     Read, "read", "read", "Opens the text in a reader over the whole screen; folds lists of values, shows pictures large.";
-    Zoom, "zoom", "large", "Shows the sample on the full screen, or ends that.";
+    Zoom, "zoom", "full screen", "Shows the sample on the full screen, or ends that.";
     Repeats, "repeats", "repeats", "Draws what repeats on the text of the documents; nothing is written.";
     KeptCopy, "kept-copy", "kept copy", "Goes to the kept copy of the repeated range.";
     Passages, "passages", "passages", "Lists the passages that repeat most, with how often they occur; again, the documents.";

@@ -2,7 +2,7 @@
 
 use super::{split_bar, text};
 use crate::tui::ui::Ui;
-use gristmill_core::text::{bytes, grouped};
+use gristmill_core::text::{bytes, grouped, percent};
 use gristmill_ops::engine::jsonl::Lengths;
 use gristmill_ops::engine::media::OTHERS;
 use ratatui::text::{Line, Span};
@@ -68,8 +68,9 @@ impl Chart {
     /// Returns the chart as lines of at most `columns` columns: at most `most` classes, and a total for the rest.
     pub fn lines(&self, columns: usize, most: usize, style: usize, ui: &Ui) -> Vec<Line<'static>> {
         let title = Span::styled(text::fit_end(&self.title, columns, ui.glyphs), ui.theme.title);
-        let note =
-            |columns| Span::styled(format!("  {}", text::fit_end(&self.note, columns, ui.glyphs)), ui.theme.muted);
+        let note = |columns| {
+            Span::styled(format!("  {}", text::fit_end(&plain(&self.note, ui), columns, ui.glyphs)), ui.theme.muted)
+        };
         let room = columns.saturating_sub(title.width() + 2);
         let mut lines = match text::width(&text::safe(&self.note)) {
             needed if needed <= room => vec![Line::from(vec![title, note(room)])],
@@ -87,12 +88,12 @@ impl Chart {
         for (bar, name) in shown.iter().zip(&names) {
             let label = text::pad_end(&text::fit_middle(name, labels, ui.glyphs), labels);
             let drawn = split_bar(share(bar.count, full), bar_columns, ui.glyphs);
-            let percent = gristmill_ops::engine::plan::fields::percent(share(bar.count, base));
+            let percent = percent(share(bar.count, base));
             lines.push(Line::from(vec![
                 Span::raw(format!("  {label} ")),
                 Span::styled(drawn, ui.theme.bar(style)),
                 Span::raw(format!(" {}", text::pad_start(&grouped(bar.count), numbers))),
-                Span::styled(text::pad_start(&format!("{percent} %"), 8), ui.theme.muted),
+                Span::styled(text::pad_start(&percent, 8), ui.theme.muted),
             ]));
         }
         let rest = &self.bars[shown.len()..];
@@ -109,7 +110,7 @@ impl Chart {
     }
 }
 
-/// Escapes a label; in ASCII mode also replaces the characters of class names.
+/// Escapes a label or note; in ASCII mode also replaces the characters of sizes and ranges.
 fn plain(label: &str, ui: &Ui) -> String {
     let label = text::safe(label);
     match ui.glyphs.ascii {
@@ -148,10 +149,10 @@ impl Unit {
         let high = low.saturating_mul(2).saturating_sub(1);
         match (self, low) {
             (Self::Characters, 0 | 1) => low.to_string(),
-            (Self::Characters, _) => format!("{}-{}", grouped(low), grouped(high)),
+            (Self::Characters, _) => format!("{}–{}", grouped(low), grouped(high)),
             (Self::Bytes, 0 | 1) => format!("{low} B"),
-            (Self::Bytes, 2..512) => format!("{low}-{high} B"),
-            // In the unit of the upper bound: `0.5-1 KiB`, `1-2 KiB`.
+            (Self::Bytes, 2..512) => format!("{low}–{high} B"),
+            // In the unit of the upper bound: `0.5–1 KiB`, `1–2 KiB`.
             (Self::Bytes, _) => {
                 let end = bytes(high.saturating_add(1)).replace(".0 ", " ");
                 let half = match end.split_once(' ') {
@@ -159,7 +160,7 @@ impl Unit {
                     Some((number, _)) => number.parse::<u64>().map_or_else(|_| "?".to_owned(), |n| (n / 2).to_string()),
                     None => String::new(),
                 };
-                format!("{half}-{end}")
+                format!("{half}–{end}")
             }
         }
     }
@@ -183,7 +184,7 @@ mod tests {
         let chart = Chart::of("formats", &counts).unwrap();
         let lines = drawn(&chart, 40, 2);
         assert_eq!(lines.len(), 4);
-        assert!(lines[1].starts_with("  JPEG ####") && lines[1].ends_with("75    75 %"), "{lines:?}");
+        assert!(lines[1].starts_with("  JPEG ####") && lines[1].ends_with("75  75.0 %"), "{lines:?}");
         assert!(lines[3].contains("and 2 more: 5"), "{lines:?}");
         let counts = [("1×1", 3), ("2×2", 2), ("others", 40)].map(|(n, c)| (n.to_owned(), c));
         let lines = drawn(&Chart::of("sizes", &counts).unwrap(), 40, 1);
@@ -194,15 +195,15 @@ mod tests {
     #[test]
     fn chart_shares_are_of_the_total_and_lengths_have_class_labels() {
         let chart = Chart::of_shares("parts", &[("jpg".to_owned(), 50)], 100).unwrap();
-        assert!(drawn(&chart, 60, 9)[1].ends_with("50    50 %"));
+        assert!(drawn(&chart, 60, 9)[1].ends_with("50  50.0 %"));
         let mut lengths = Lengths::default();
         [0, 1, 5, 900, 3000].into_iter().for_each(|n| lengths.add(n));
         let bytes = Chart::of_lengths("bytes", &lengths, Unit::Bytes).unwrap();
         let labels: Vec<&str> = bytes.bars.iter().filter(|b| b.count > 0).map(|b| b.label.as_str()).collect();
-        assert_eq!(labels, ["under 8 B", "0.5-1 KiB", "2-4 KiB"]);
+        assert_eq!(labels, ["under 8 B", "0.5–1 KiB", "2–4 KiB"]);
         assert_eq!(bytes.bars[0].count, 3);
         let text = Chart::of_lengths("text", &lengths, Unit::Characters).unwrap();
-        assert!(text.bars.iter().any(|b| b.label == "2,048-4,095"));
+        assert!(text.bars.iter().any(|b| b.label == "2,048–4,095"));
         assert_eq!(text.note, "0 to 3,000, mean 781");
     }
 

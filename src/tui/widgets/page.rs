@@ -50,8 +50,7 @@ pub fn command_lines(command: &CommandLine, key: &str, columns: usize, ui: &Ui) 
     for (at, part) in parts.into_iter().enumerate() {
         let indent = if at == 0 { "  " } else { "    " };
         let end = if at == last { "" } else { " \\" };
-        let shown = text::wrap(&part, columns).join(&format!("\n{indent}"));
-        let shown = format!("{indent}{shown}{end}");
+        let shown = format!("{indent}{part}{end}");
         lines.extend(shown.lines().map(|line| Line::from(Span::styled(line.to_owned(), ui.theme.accent))));
     }
     for (name, _) in &command.files {
@@ -75,12 +74,31 @@ pub fn join_fitting(facts: &[String], room: usize, ui: &Ui) -> String {
     line
 }
 
+/// Quotes an argument for a shell. One that is wider than `columns` continues on further lines, which have no indentation, because a shell
+/// joins them.
+fn quoted(argument: &str, columns: usize) -> String {
+    let whole = text::safe(&shell_quote(argument));
+    if text::width(&whole) <= columns {
+        return whole;
+    }
+    let mut pieces = Vec::new();
+    let mut rest = argument;
+    while let Some(first) = rest.chars().next() {
+        // Each line has quotes of its own.
+        let head = text::prefix(rest, columns.saturating_sub(2)).len().max(first.len_utf8());
+        let (piece, after) = rest.split_at(head);
+        pieces.push(text::safe(&shell_quote(piece)));
+        rest = after;
+    }
+    pieces.join("\\\n")
+}
+
 /// Divides a command into parts of at most this many columns: before flags, or between arguments if a flag with its arguments is too long.
-/// A part is longer if it has a longer argument.
+/// A part has several lines if it has a longer argument.
 fn command_parts(command: &CommandLine, columns: usize) -> Vec<String> {
     let mut groups: Vec<Vec<String>> = Vec::new();
     for argument in &command.arguments {
-        let quoted = text::safe(&shell_quote(argument));
+        let quoted = quoted(argument, columns);
         match groups.last_mut() {
             Some(last) if !argument.starts_with("--") => last.push(quoted),
             _ => groups.push(vec![quoted]),
@@ -89,10 +107,15 @@ fn command_parts(command: &CommandLine, columns: usize) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for group in groups {
         let whole = group.join(" ");
-        let pieces = if text::width(&whole) <= columns { vec![whole] } else { group };
+        let pieces = if text::width(&whole) <= columns && !whole.contains('\n') { vec![whole] } else { group };
         for piece in pieces {
             match parts.last_mut() {
-                Some(last) if text::width(last) + text::width(&piece) < columns => last.push_str(&format!(" {piece}")),
+                Some(last)
+                    if ![&*last, &piece].iter().any(|part| part.contains('\n'))
+                        && text::width(last) + text::width(&piece) < columns =>
+                {
+                    last.push_str(&format!(" {piece}"));
+                }
                 _ => parts.push(piece),
             }
         }
@@ -119,5 +142,23 @@ pub fn draw_more(frame: &mut Frame, area: Rect, (above, below): (bool, bool), ui
     }
     if above {
         frame.buffer_mut().set_string(area.right(), area.y, ui.glyphs.more_up, ui.theme.accent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_arguments_continue_on_lines_that_a_shell_joins() {
+        let long = format!("/state/it's/{}.txt", "0123456789".repeat(12));
+        let arguments: Vec<String> =
+            ["gristmill", "shard", "set", "--keep-keys", &long, "--output", "new"].map(str::to_owned).into();
+        let command = CommandLine { arguments, files: Vec::new() };
+        let parts = command_parts(&command, 40);
+        assert!(parts.iter().flat_map(|part| part.lines()).all(|line| text::width(line) <= 44), "{parts:#?}");
+        let script = format!("printf '%s\\n' {}", parts.join(" \\\n    "));
+        let printed = std::process::Command::new("sh").arg("-c").arg(script).output().unwrap().stdout;
+        assert_eq!(String::from_utf8(printed).unwrap().lines().collect::<Vec<_>>(), command.arguments);
     }
 }

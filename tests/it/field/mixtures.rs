@@ -82,10 +82,10 @@ fn splits_that_share_samples_are_reported() {
 fn data_set_blended_several_times_is_noted() {
     let sandbox = case("E18");
     let notes = |name: &str| entries(&is_clean(&sandbox.say(&format!("mix check {name} --json"))), "note");
-    names(&notes("outer.yaml"), &["train contains 'wds' 3 times, together 70 %", "outer.yaml"]);
+    names(&notes("outer.yaml"), &["train contains 'wds' 3 times, together 70.0 %", "outer.yaml"]);
     assert_eq!(notes("outer.yaml").lines().count(), 1);
     assert_eq!(notes("apart.yaml"), "");
-    sandbox.say("mix check outer.yaml").ends(0).complains("together 70 %");
+    sandbox.say("mix check outer.yaml").ends(0).complains("together 70.0 %");
 }
 
 #[test]

@@ -177,10 +177,10 @@ fn shares_of_several_parts_count_samples_that_have_all_of_them() {
     let mut dialogue = Dialogue::start(&sandbox, "prepare . --plain --split-ratio 1,0,0", "xterm");
     dialogue.expect("Leave out shards").answer("");
     dialogue.expect("Exclude one sample").answer("");
-    dialogue.expect("What is a sample?").expect("Number");
+    dialogue.expect("Which class does the trainer use for a sample?").expect("Number");
     let text = dialogue.text();
     let first = text.lines().find(|line| line.trim_start().starts_with("1  ")).unwrap_or_default();
-    assert!(first.contains("ImageSample") && first.contains("jpg in 50 % of samples"), "{text}");
+    assert!(first.contains("ImageSample") && first.contains("jpg in 50.0 % of samples"), "{text}");
     assert!(!text.contains("jpg + txt in"), "{text}");
     assert!(text.contains("CaptioningSample"), "it can still be chosen: {text}");
 }

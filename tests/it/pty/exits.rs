@@ -250,3 +250,12 @@ fn browse_of_a_missing_path_fails_before_a_screen_opens() {
     let raw = story.raw();
     assert!(!raw.windows(8).any(|bytes| bytes == b"\x1b[?1049h"), "{}", String::from_utf8_lossy(&raw));
 }
+
+#[test]
+fn leaving_the_screen_of_a_command_selects_its_data_set_at_home() {
+    let test_home = TestHome::furnished();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "corpus.jsonl"]).run();
+    story.wait_for("▸ browse ▸ corpus.jsonl").keys("esc").wait_for("▸ corpus.jsonl").wait_for("p  write the index");
+    story.keys("q");
+    assert_eq!(story.exit_code(), 0);
+}

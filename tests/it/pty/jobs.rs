@@ -1,6 +1,7 @@
 //! Jobs that end while another screen is open: notice, title and bell.
 
 use super::harness::{Story, StoryOptions, TestHome};
+use rustix::process::{kill_process, Pid, Signal};
 
 /// Returns the settings to start the program with a data set that takes about a second to prepare, on slow storage.
 fn prepares<'a>(test_home: &'a TestHome, settings: &str) -> StoryOptions<'a> {
@@ -14,7 +15,7 @@ fn prepares<'a>(test_home: &'a TestHome, settings: &str) -> StoryOptions<'a> {
 
 fn runs_in_the_background(story: &mut Story) {
     story.wait_for("scanning").keys("alt-6").wait_for("Enter runs it").keys("enter").wait_for("reading shards");
-    story.keys("b").wait_for("1 job running").wait_for("▸ coco/");
+    story.keys("b").wait_for("1 job running").wait_for("▸ more/");
 }
 
 fn has(story: &Story, bytes: &[u8]) -> bool {
@@ -56,4 +57,17 @@ fn settings_enable_the_bell_and_disable_the_title() {
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
     assert!(!has(&story, b"\x1b]2;") && !has(&story, b"\x1b[22;0t") && !has(&story, b"\x1b[23;0t"));
+}
+
+#[test]
+fn job_that_continues_without_the_screens_is_named_with_its_process() {
+    let test_home = TestHome::furnished();
+    let mut story = prepares(&test_home, "").variable("GRISTMILL_SLOW_READS_MS", "1000").run();
+    runs_in_the_background(&mut story);
+    story.keys("q").wait_for("1 job still running").keys("l").wait_for("`gristmill jobs` shows it");
+    assert_eq!(story.exit_code(), 0);
+    let screen = story.screen();
+    let (_, process) = screen.split_once("prepare more continues as process ").expect(&screen);
+    let process = process.split(';').next().and_then(|number| number.parse().ok()).and_then(Pid::from_raw);
+    kill_process(process.unwrap(), Signal::KILL).unwrap();
 }

@@ -53,7 +53,7 @@ fn media_folder_is_described_from_the_home_screen() {
     let test_home = TestHome::furnished();
     recordings(&test_home);
     let mut story = at_recordings(&test_home);
-    story.keys("m").wait_for("(•) by extension").wait_for("Would be described: 6 entries");
+    story.keys("m").wait_for("(•) media metadata by extension").wait_for("Would be described: 6 entries");
     story.wait_for("p0.png").wait_for("no row").keys("enter").wait_for("gristmill prepare-media");
     story.keys("enter").wait_for("prepare-media is done, with 1 problem").wait_for("5 rows written");
     story.keys("enter").wait_for("deep/broken.jpg").wait_for("Enter open").keys("enter");
@@ -71,7 +71,7 @@ fn prepare_media_without_a_strategy_opens_its_form_and_takes_a_pattern() {
     let test_home = TestHome::furnished();
     recordings(&test_home);
     let mut story = StoryOptions::new(&test_home).arguments(&["prepare-media", "recordings"]).size(80, 24).run();
-    story.wait_for("Would be described: 6 entries").keys("down down").wait_for("(•) by extension");
+    story.wait_for("Would be described: 6 entries").keys("down down").wait_for("(•) media metadata by extension");
     story.type_text("*.webp").wait_for("none of 7 files").keys("enter").wait_for("none of 7 files");
     story.keys("esc").wait_for("by glob").keys("down down ctrl-u").type_text("p*.png");
     story.wait_for("Would be described: 5 entries").keys("enter").wait_for("everything is answered").keys("enter");

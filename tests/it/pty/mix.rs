@@ -20,7 +20,7 @@ fn mixture_is_written_by_the_form_and_passes_the_check() {
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, prepared").wait_for("x  mix").keys("x");
     story.wait_for("Data sets").wait_for("[x] coco").keys("3").wait_for("train").wait_for("100 %");
-    story.keys("j").wait_for("▸ [ ] flickr").keys("space").wait_for("75 %").wait_for("25 %");
+    story.keys("j").wait_for("▸ [ ] flickr").keys("space").wait_for("75.0 %").wait_for("25.0 %");
     story.keys("enter").wait_for("everything is answered").wait_for("weight: 3");
     assert!(!test_home.data().join("mix.yaml").exists(), "nothing is written before");
     story.keys("enter").wait_for("Written").wait_for("mix.yaml");

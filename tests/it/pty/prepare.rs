@@ -12,7 +12,7 @@ fn next(story: &mut Story, heading_of_next: &str) {
 const SPLITS: &str = "divided?";
 const TYPES: &str = "Which class does the trainer use for a sample?";
 const FIELDS: &str = "Which part fills which field";
-const MEDIA: &str = "Record what pictures, sounds and videos are?";
+const MEDIA: &str = "Record facts about pictures, sound and video?";
 const REVIEW: &str = "Files that will be written";
 
 fn meta(test_home: &TestHome, name: &str) -> PathBuf {

@@ -77,7 +77,7 @@ fn combining_vowel_signs_leave_no_characters_on_later_screens() {
     story.wait_until("a border where it belongs", |screen| {
         (2..22).all(|row| screen.cell(row, 79).is_some_and(|cell| cell.contents() == "│"))
     });
-    story.keys("enter").wait_for("end token").wait_for("Type a path or a name");
+    story.keys("enter").wait_for("eos token").wait_for("Type a path or a name");
     let is_trace = |c: char| matches!(c, '\u{900}'..='\u{c00}' | '\u{301}' | '\u{fe0f}' | '❤' | '\u{1f000}'..);
     story.wait_until("no trace of the text", |screen| !screen.contents().contains(is_trace));
     story.keys("esc").wait_for("(•) text").keys("q").wait_gone("(•) text");
@@ -90,7 +90,7 @@ fn closed_pack_form_restores_its_answers() {
     let test_home = corpus();
     let mut story = StoryOptions::new(&test_home).size(80, 24).run();
     story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");
-    story.wait_for("(•) text").keys("j").wait_for("(•) title").keys("enter").wait_for("end token");
+    story.wait_for("(•) text").keys("j").wait_for("(•) title").keys("enter").wait_for("eos token");
     story.keys("esc").wait_for("(•) title").keys("esc").wait_for("1 file").keys("esc").wait_for("▸ corpus.jsonl");
     story.keys("t").wait_for("restored from a draft").keys("enter").wait_for("(•) title");
     story.keys("esc esc").wait_for("▸ corpus.jsonl").keys("q");

@@ -101,7 +101,7 @@ impl Picture {
     /// Creates an image; neither side may be 0.
     fn new(width: u32, height: u32, format: &'static str, mode: &'static str) -> Result<Self, ReadEnd> {
         if width == 0 || height == 0 {
-            return Err(ReadEnd::other(format!("a {format} picture of {width} × {height} pixels")));
+            return Err(ReadEnd::other(format!("a {format} picture of {width}×{height} pixels")));
         }
         Ok(Self { width, height, format, mode, remarks: Vec::new() })
     }

@@ -10,7 +10,7 @@ use crate::engine::check::{
 use crate::engine::media::{facts_of, MediaSpread};
 use crate::engine::spread::spread_of;
 use crate::job::check::{run_lint, run_media, run_verify};
-use gristmill_core::text::{count, grouped, size};
+use gristmill_core::text::{bytes, count, grouped, percent};
 use gristmill_core::{Cancel, DatasetKind, Handles, Outcome, RunOptions};
 
 /// Maximum number of named shards that are in no split.
@@ -31,7 +31,7 @@ impl DatasetReader for Folder {
         if dataset.kind == DatasetKind::Filesystem {
             let report = media_folder_info(&dataset.path)?;
             let mut info = DatasetInfo::of(&report);
-            info.add("database", size(report.database_bytes));
+            info.add("database", bytes(report.database_bytes));
             info.lists.push(media_list(&report.media));
             return Ok(info);
         }
@@ -88,7 +88,7 @@ impl DatasetReader for Folder {
 /// Adds the facts and splits of a prepared WebDataset to a description.
 fn describe(report: &InfoReport, info: &mut DatasetInfo) {
     info.add("samples", grouped(report.samples));
-    info.add("total shard size", size(report.bytes));
+    info.add("total shard size", bytes(report.bytes));
     info.add("shards", grouped(report.shards));
     info.add("version", report.version.as_deref().unwrap_or("not given"));
     info.add("sample type", sample_type(report));
@@ -112,9 +112,8 @@ fn describe(report: &InfoReport, info: &mut DatasetInfo) {
         info.add("in no split", format!("{} ({names})", count(report.unassigned.len() as u64, "shard")));
     }
     let splits = report.splits.iter().map(|split| {
-        let share = format!("{:.0}", split.share * 100.0);
         let (samples, shards) = (count(split.samples, "sample"), count(split.shards, "shard"));
-        let mut text = format!("{share} %, {samples}, {shards}, {}", size(split.bytes));
+        let mut text = format!("{}, {samples}, {shards}, {}", percent(split.share), bytes(split.bytes));
         if split.unknown_shards > 0 {
             text.push_str(&format!(", {} that the index does not have", count(split.unknown_shards, "shard")));
         }

@@ -6,7 +6,7 @@ use crate::engine::browse::{self, OpenedCatalog, TokenView};
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoList};
 use crate::engine::jsonl::{facts_of, JsonlFacts, KeyFacts, Lengths};
 use crate::job::jsonl::{run_lint, run_verify};
-use gristmill_core::text::{bytes, count, grouped, shell_quote, size};
+use gristmill_core::text::{bytes, count, grouped, shell_quote};
 use gristmill_core::{Cancel, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{index_path, IndexState};
 
@@ -80,7 +80,7 @@ fn describe(facts: &JsonlFacts, info: &mut DatasetInfo) {
             None => "not known before it is indexed".to_owned(),
         },
     );
-    info.add("size", size(facts.bytes));
+    info.add("size", bytes(facts.bytes));
     info.add(
         "index",
         match &facts.index {

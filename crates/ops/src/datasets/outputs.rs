@@ -5,7 +5,7 @@ use crate::engine::check::mixture_index::mixture_facts;
 use crate::engine::check::{DatasetInfo, MAX_LISTED};
 use crate::tokens::packed_formats::format_facts;
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{grouped, size};
+use gristmill_core::text::{bytes, grouped};
 use gristmill_core::{Handles, Outcome};
 use serde_json::json;
 
@@ -16,13 +16,13 @@ impl DatasetReader for PackedFormats {
     fn info(&self, dataset: &Dataset, _: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
         let (formats, problems) = format_facts(&dataset.path, handles)?;
         let mut info = DatasetInfo::of(json!({ "formats": formats }));
-        info.add("size", size(formats.iter().map(|format| format.bytes).sum()));
+        info.add("size", bytes(formats.iter().map(|format| format.bytes).sum()));
         let right = Align::Right;
         let columns = [("format", Align::Left), ("files", right), ("documents or samples", right), ("size", right)];
         info.table = Table::new(&[&columns[..], &[("state", Align::Left)]].concat());
         for format in formats {
             let (files, items) = (grouped(format.files), grouped(format.items));
-            info.table.row([format.format.to_owned(), files, items, size(format.bytes), format.state.to_owned()]);
+            info.table.row([format.format.to_owned(), files, items, bytes(format.bytes), format.state.to_owned()]);
         }
         Ok(DatasetInfo { problems, ..info })
     }
@@ -37,7 +37,7 @@ impl DatasetReader for MixtureIndex {
         let mut info = DatasetInfo::of(&facts);
         info.add("samples", grouped(facts.samples));
         info.add("data sets", grouped(facts.datasets.len() as u64));
-        info.add("size", size(facts.bytes));
+        info.add("size", bytes(facts.bytes));
         info.table = Table::new(&[("data set", Align::Left), ("samples", Align::Right)]);
         for (number, samples) in facts.datasets.iter().take(MAX_LISTED) {
             info.table.row([number.to_string(), grouped(*samples)]);

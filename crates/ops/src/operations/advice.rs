@@ -37,6 +37,10 @@ pub trait Advice {
     fn propose(&self, _plan: &dyn AnyPlan, _option: &str) -> Option<String> {
         None
     }
+    /// Returns what a check of an answer does, if it may take seconds.
+    fn activity(&self, _plan: &dyn AnyPlan, _option: &str) -> Option<&'static str> {
+        None
+    }
     /// Checks the current answer to an option against the data. Returns lines to print.
     ///
     /// # Errors

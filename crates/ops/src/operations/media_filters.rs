@@ -55,7 +55,6 @@ pub(super) const fn filters<P: MediaAnswers>() -> [OptionSpec<P>; 3] {
             "Describe pictures, sound and video, recognized by the ending of each name",
             filter!(Extension),
         )
-        .label("by extension")
         .aliases(&["media-by-extension"])
         .conflicts(&["media-metadata-by-header", "media-metadata-by-glob"]),
         OptionSpec::new(
@@ -64,7 +63,6 @@ pub(super) const fn filters<P: MediaAnswers>() -> [OptionSpec<P>; 3] {
             "Describe media recognized by the first bytes of each entry, then by the ending",
             filter!(Header),
         )
-        .label("by header")
         .aliases(&["media-by-header"])
         .conflicts(&["media-metadata-by-glob"]),
         OptionSpec::new(
@@ -73,7 +71,6 @@ pub(super) const fn filters<P: MediaAnswers>() -> [OptionSpec<P>; 3] {
             "Describe media whose name matches a shell pattern; * also matches /, commas separate patterns",
             Access::Text { get: patterns, set: set_patterns },
         )
-        .label("by glob")
         .aliases(&["media-by-glob"]),
     ]
 }

@@ -9,7 +9,7 @@ use crate::tokens::mixture::{Member, MixtureIndexPlan, TokenizerSettings, DEFAUL
 use gristmill_core::options::{Access, Group, OptionRow, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{bytes, count, display_safe, grouped};
+use gristmill_core::text::{bytes, count, display_safe, grouped, percent};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
@@ -316,14 +316,14 @@ fn figures(report: &MixtureIndexReport) -> Vec<ReportLine> {
     for (share, name) in outlook.members.iter().zip(&report.names) {
         let unread = match share.windows {
             0 => String::new(),
-            windows => format!("{about}{:.1} %", share.unread as f64 * 100.0 / windows as f64),
+            windows => format!("{about}{}", percent(share.unread as f64 / windows as f64)),
         };
         table.row([
             display_safe(name).into_owned(),
             grouped(share.windows),
             format!("{:.4}", share.weight),
             format!("{about}{}", grouped(share.samples)),
-            format!("{:.1} %", share.samples as f64 * 100.0 / outlook.samples.max(1) as f64),
+            percent(share.samples as f64 / outlook.samples.max(1) as f64),
             format!("{:.2}", share.repeats),
             unread,
         ]);

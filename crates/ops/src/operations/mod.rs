@@ -22,7 +22,7 @@ pub mod paths;
 mod plan_file;
 pub mod prepare;
 mod prepare_media;
-mod shard;
+pub mod shard;
 
 pub use advice::{Advice, QuestionNeed};
 pub use count::Count;

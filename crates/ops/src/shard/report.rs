@@ -7,7 +7,7 @@ use super::stores::{StoreEstimate, StoredContent};
 use crate::job::report::{problem_table, Report, ReportLine, RunFindings};
 use crate::job::task::TaskContext;
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{agree, bytes, count, display_safe, grouped};
+use gristmill_core::text::{agree, bytes, count, display_safe, grouped, percent};
 use gristmill_core::{Problem, ProblemKind, Severity};
 use gristmill_storage::location::is_remote;
 use gristmill_storage::traffic::Traffic;
@@ -217,11 +217,8 @@ impl ShardReport {
         if let (Some(last), Some(largest), true) = (self.files.last(), largest, self.files.len() > 1) {
             lines.extend(histogram("Sizes of shards:", self.files.iter().map(|file| file.bytes), bytes));
             lines.extend(histogram("Samples of shards:", self.files.iter().map(|file| file.samples), grouped));
-            let share = match 100 * last.samples / largest.max(1) {
-                0 if last.samples > 0 => "less than 1".to_owned(),
-                share => share.to_string(),
-            };
-            lines.push(ReportLine::plain(format!("The last shard has {share} % of the samples of the largest one.")));
+            let share = percent(last.samples as f64 / largest.max(1) as f64);
+            lines.push(ReportLine::plain(format!("The last shard has {share} of the samples of the largest one.")));
         }
         if self.shards < FEW_SHARDS {
             let few = count(self.shards, "shard");
@@ -229,10 +226,7 @@ impl ShardReport {
             lines.push(ReportLine::plain(line));
         }
         if let Some(seconds) = self.seconds {
-            let time = match seconds < 1.0 {
-                true => "less than a second".to_owned(),
-                false => format!("about {}", gristmill_core::text::duration(Duration::from_secs_f64(seconds))),
-            };
+            let time = gristmill_core::text::about(Duration::from_secs_f64(seconds));
             lines.push(ReportLine::plain(match self.free_bytes {
                 Some(free) => format!("{} are free at the output; the copy takes {time}.", bytes(free)),
                 None => format!("The copy takes {time}."),

@@ -323,6 +323,7 @@ fn lists_other_runs_and_resumes_stopped_ones() {
     assert!(test.app.is_busy(), "the sign of what runs turns");
     test.keys("g g").assert_shows("Its finished work is kept.");
     test.keys("j").assert_shows(&format!("Process {} on", std::process::id()));
+    test.assert_shows(&format!("kill {} stops it", std::process::id()));
     test.keys("r").assert_shows("another process works on it");
     test.keys("x").assert_shows("it belongs to another process");
     test.keys("G r").assert_shows("▸ pack ▸ corpus.jsonl");

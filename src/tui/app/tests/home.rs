@@ -55,7 +55,7 @@ fn right_pane_lists_only_available_actions() {
 fn an_interrupted_preparation_is_offered_for_resume() {
     let mut test = open_test();
     test.keys("j j j").assert_shows("c  resume");
-    test.assert_shows("! A preparation was started");
+    test.assert_shows("! A run of prepare was");
     test.keys("c").assert_shows("▸ prepare ▸ half");
 }
 
@@ -70,7 +70,7 @@ fn an_output_that_does_not_exist_yet_is_listed_and_its_run_is_resumed() {
     put(&data.join("tok.gristmill/work/plan.yaml"), pack_to_yaml(&plan).unwrap().as_bytes());
     put(&data.join("lost.gristmill/work/plan.yaml"), b"");
     test.keys("f5 / t o k enter").assert_shows("▸ tok");
-    test.assert_shows("! A pack was started here and did");
+    test.assert_shows("! A run of pack was");
     test.assert_hides("lost");
     test.keys("e").assert_shows("the output does not exist yet");
     test.keys("c").assert_shows("▸ pack ▸ corpus.jsonl");
@@ -220,7 +220,7 @@ fn the_wheel_scrolls_the_pane_under_it_and_leaves_the_focus_alone() {
 #[test]
 fn a_click_focuses_the_filter_and_the_pane_of_actions() {
     let mut test = open_test();
-    let (column, row) = test.find("(/ to filter)");
+    let (column, row) = test.find("(/ to filter;");
     test.click(column, row).type_text("done").assert_hides("corpus.jsonl");
     test.keys("esc esc");
     let (column, row) = test.find("i  info");
@@ -283,4 +283,26 @@ fn store_address_in_filter_lists_store_folders() {
     test.keys("left left").assert_shows("home/");
     test.keys("left").assert_shows("corpus.jsonl");
     test.keys("/").type_text("mem://").keys("enter").assert_shows("home/");
+}
+
+#[test]
+fn selected_action_is_described_in_full_where_not_all_descriptions_fit() {
+    let mut test = open_test();
+    let mut right = |keys: &str| {
+        test.keys(keys);
+        let lines: Vec<String> = test.screen(80, 24).lines().map(|line| line.chars().skip(48).collect()).collect();
+        lines.join("\n")
+    };
+    let of_prepare = right("tab");
+    assert!(of_prepare.contains("Guides through") && !of_prepare.contains("Shows shards"), "{of_prepare}");
+    let of_browse = right("j");
+    assert!(of_browse.contains("Shows shards") && of_browse.contains("writes nothing."), "{of_browse}");
+    assert!(!of_browse.contains("Guides through") && !of_browse.contains('…'), "{of_browse}");
+}
+
+#[test]
+fn empty_folder_names_the_key_that_reads_it_again() {
+    let mut test = open_test();
+    std::fs::create_dir(test.folder.path().join("data/zz")).unwrap();
+    test.keys("f5 G l").assert_shows("nothing here; F5 reads the folder again");
 }

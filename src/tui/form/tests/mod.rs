@@ -2,13 +2,15 @@
 
 mod dedup;
 
+use super::guide::PreviewGuide;
+use super::testing::FormTest;
 use super::*;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
 use crate::tui::testing;
 use gristmill_core::options::Answer;
 use gristmill_core::RunOptions;
-use gristmill_ops::operations::{operation, read_plan};
+use gristmill_ops::operations::{operation, read_plan, OPERATIONS};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -87,6 +89,27 @@ fn form_fields_follow_option_table() {
     let known = Folder::new();
     let screen = known.open();
     assert!(!screen.form().fields().contains(&Field::Option("input")), "a known input is not asked for");
+}
+
+#[test]
+fn complete_help_of_the_focused_field_is_shown() {
+    let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
+    let joined = |words: &str| words.split_whitespace().collect::<Vec<_>>().join(" ");
+    for operation in OPERATIONS {
+        let mut test = FormTest::new(operation.blank(), PreviewGuide::new(draw_printed, &env));
+        test.form.advanced = true;
+        for step in operation.steps() {
+            test.go_to(step.id);
+            for field in test.form.fields().to_vec() {
+                test.form.focus_on(field);
+                let shown = test.shown((80, 22, false));
+                let pane = shown.lines().filter_map(|line| Some(line.rsplit_once("││")?.1.trim_end_matches('│')));
+                let pane = joined(&pane.collect::<Vec<_>>().join(" "));
+                let help = joined(&test.form.table.help(field));
+                assert!(!help.is_empty() && pane.contains(&help), "{} {field:?}: {help}\n{shown}", operation.name());
+            }
+        }
+    }
 }
 
 #[test]

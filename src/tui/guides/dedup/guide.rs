@@ -3,7 +3,7 @@
 use super::estimates::{relevant, DedupFacts, Estimates};
 use super::view;
 use super::workers::Workers;
-use crate::tui::form::{Columns, Field, Form, Guide, KeyContexts};
+use crate::tui::form::{Field, Form, Guide, KeyContexts};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::repeats;
@@ -188,10 +188,6 @@ impl Guide for DedupGuide {
             review: Context::DedupReview,
             ..KeyContexts::default()
         }
-    }
-
-    fn columns(&self) -> Columns {
-        Columns { step_list: 17, label: 18 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {

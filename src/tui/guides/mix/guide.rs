@@ -2,7 +2,7 @@
 
 use super::view;
 use crate::tui::form::guide::PreviewGuide;
-use crate::tui::form::{plan_path, Columns, Field, Form, Guide, KeyContexts};
+use crate::tui::form::{plan_path, Field, Form, Guide, KeyContexts};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
@@ -264,10 +264,6 @@ impl Guide for MixGuide {
 
     fn contexts(&self, _: &Form) -> KeyContexts {
         KeyContexts { step: Context::Weights, ..KeyContexts::default() }
-    }
-
-    fn columns(&self) -> Columns {
-        Columns { step_list: 13, label: 18 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {

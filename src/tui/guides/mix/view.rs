@@ -1,7 +1,7 @@
 //! Draws the step of `mix new`: kinds, data sets, fields, and the metadataset as bars.
 
 use super::guide::{MixGuide, Row, KINDS, MEMBERS};
-use crate::tui::form::{draw_below, draw_fields, Field, Form, Guide as _, MouseTarget};
+use crate::tui::form::{draw_below, draw_fields, Field, Form, MouseTarget};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, Section};
@@ -9,9 +9,8 @@ use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{reason_lines, waiting};
 use crate::tui::widgets::{split_bar, text};
 use gristmill_core::mix::{MixKind, MixPlan};
-use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::text::{count, display_safe, grouped, percent};
 use gristmill_ops::engine::mix::{MixNode, MixNodeKind};
-use gristmill_ops::engine::plan::fields::percent;
 use gristmill_ops::job::mix::MixReport;
 use gristmill_ops::job::report::Report;
 use ratatui::layout::Rect;
@@ -47,7 +46,7 @@ pub(super) fn draw_settings(guide: &mut MixGuide, form: &mut Form, frame: &mut F
     let places = stack(area, &sections);
     draw_kinds(guide, form, frame, places[0], ui);
     draw_members(guide, form, frame, places[2], ui);
-    draw_fields(form, guide.columns().label, frame, places[4], 0, &fields, ui);
+    draw_fields(form, frame, places[4], 0, &fields, ui);
     draw_below(form, frame, places[6], result, ui);
 }
 
@@ -187,7 +186,7 @@ fn node_line(node: &MixNode, at: usize, columns: usize, ui: &Ui) -> Line<'static
     Line::from(vec![
         Span::raw(format!("  {name} ")),
         Span::styled(split_bar(node.share, bar_columns, ui.glyphs), ui.theme.bar(at)),
-        Span::raw(text::pad_start(&format!("{} %", percent(node.share)), 9)),
+        Span::raw(text::pad_start(&percent(node.share), 9)),
         Span::raw(text::pad_start(&samples, 14)),
         Span::styled(format!("  {repetitions}"), ui.theme.muted),
     ])

@@ -3,7 +3,7 @@
 use super::folders::{find, open, TokenFolder};
 use super::view;
 use crate::tui::form::guide::PreviewGuide;
-use crate::tui::form::{plan_path, Columns, Field, Form, Guide, KeyContexts};
+use crate::tui::form::{plan_path, Field, Form, Guide, KeyContexts};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::{job_requests, JobRequest};
@@ -313,10 +313,6 @@ impl Guide for MixtureGuide {
 
     fn contexts(&self, _: &Form) -> KeyContexts {
         KeyContexts { step: Context::Weights, ..KeyContexts::default() }
-    }
-
-    fn columns(&self) -> Columns {
-        Columns { step_list: 13, label: 19 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {

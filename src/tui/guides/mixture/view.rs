@@ -1,14 +1,14 @@
 //! Draws the step of `mix index`: folders with their share, repeats and unused part, fields, and the mixture.
 
 use super::guide::{MixtureGuide, Row, FOLDERS};
-use crate::tui::form::{draw_below, draw_fields, Field, Form, Guide as _, MouseTarget};
+use crate::tui::form::{draw_below, draw_fields, Field, Form, MouseTarget};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, problem_lines, stack, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{reason_lines, waiting, wrapped};
 use crate::tui::widgets::report::report_lines;
 use crate::tui::widgets::text;
-use gristmill_core::text::{count, grouped};
+use gristmill_core::text::{count, grouped, percent};
 use gristmill_core::Severity;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::tokens::mixture::job::MixtureIndexReport;
@@ -39,7 +39,7 @@ pub(super) fn draw_settings(guide: &mut MixtureGuide, form: &mut Form, frame: &m
     ];
     let places = stack(area, &sections);
     draw_folders(guide, form, frame, places[0], ui);
-    draw_fields(form, guide.columns().label, frame, places[2], 0, &fields, ui);
+    draw_fields(form, frame, places[2], 0, &fields, ui);
     draw_below(form, frame, places[4], result, ui);
 }
 
@@ -102,9 +102,9 @@ fn folder_line(row: &Row, length: Option<u64>, share: Option<(&Share, u64)>, col
     let weight = if row.is_chosen { text::fit_end(&row.weight, 7, ui.glyphs) } else { String::new() };
     let mut figures = format!("{windows:>11} {weight:>7}");
     if let Some((share, samples)) = share {
-        let part = share.samples as f64 * 100.0 / samples.max(1) as f64;
-        let unread = share.unread as f64 * 100.0 / share.windows.max(1) as f64;
-        figures.push_str(&format!(" {part:>6.1} % {:>7.2}x {unread:>6.1} %", share.repeats));
+        let part = percent(share.samples as f64 / samples.max(1) as f64);
+        let unread = percent(share.unread as f64 / share.windows.max(1) as f64);
+        figures.push_str(&format!(" {part:>8} {:>7.2}x {unread:>8}", share.repeats));
     }
     let style = if row.is_chosen { ui.theme.text } else { ui.theme.muted };
     Line::from(vec![Span::styled(format!("{sign} {name} "), style), Span::styled(figures, style)])

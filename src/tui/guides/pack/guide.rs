@@ -3,7 +3,7 @@
 use super::pack_facts::PackFacts;
 use super::view;
 use super::workers::{TokenizerQuestion, Workers};
-use crate::tui::form::{Columns, Field, Form, Guide};
+use crate::tui::form::{Field, Form, Guide};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::{job_requests, JobRequest};
@@ -139,7 +139,7 @@ impl PackGuide {
         let (format, why) = formats.iter().find_map(|format| Some((format, self.known.files_blocker(format)?)))?;
         let message = format!("nothing to read for {format}: {why}");
         let problem = Problem::problem(ProblemKind::NothingToDo, Subject::default(), message);
-        Some(problem.with_hint("'only files' in the step Source names others, as in **/*.jsonl.gz"))
+        Some(problem.with_hint("'glob' in the step Source names others, as in **/*.jsonl.gz"))
     }
 
     /// Whether completing the step selects the tokenizer at the cursor: in the list, and in the text field while it is empty.
@@ -265,10 +265,6 @@ impl Guide for PackGuide {
 
     fn waits_for(&self) -> &'static str {
         "reading a sample of the documents"
-    }
-
-    fn columns(&self) -> Columns {
-        Columns { step_list: 16, label: 22 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {

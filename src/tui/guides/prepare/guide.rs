@@ -9,7 +9,7 @@ use super::steps::PrepareSteps;
 use super::workers::Workers;
 use super::{field_map, media, sample_type, source, splits};
 use crate::tui::form::frame::find_step_index;
-use crate::tui::form::{draw_fields, from_row, Columns, Field, Form, Guide, KeyContexts};
+use crate::tui::form::{draw_fields, from_row, Field, Form, Guide, KeyContexts};
 use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context, Meaning};
@@ -379,10 +379,6 @@ impl Guide for PrepareGuide {
         self.unchosen = Some(line.to_owned());
     }
 
-    fn columns(&self) -> Columns {
-        Columns { step_list: 18, label: 26 }
-    }
-
     fn fields(&self, form: &Form) -> Vec<Field> {
         let state = self.steps.state(Step::at(form.step));
         let stops = state.map_or(0, |state| state.focus_count(&self.steps.answers));
@@ -410,7 +406,7 @@ impl Guide for PrepareGuide {
         let rows = settings.len() + usize::from(!settings.is_empty());
         let height = usize::from(area.height).saturating_sub(rows);
         if !settings.is_empty() {
-            draw_fields(form, self.columns().label, frame, from_row(area, height + 1), 0, &settings, ui);
+            draw_fields(form, frame, from_row(area, height + 1), 0, &settings, ui);
         }
         let area = Rect { height: u16::try_from(height).unwrap_or(area.height), ..area };
         let context = DrawContext {

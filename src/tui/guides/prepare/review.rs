@@ -5,9 +5,8 @@ use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
-use gristmill_core::text::{bytes, count, grouped};
+use gristmill_core::text::{bytes, count, grouped, percent};
 use gristmill_core::{MediaFilter, Problem, Severity, ShardState};
-use gristmill_ops::engine::plan::fields::percent;
 use gristmill_ops::job::prepare::Preview;
 use gristmill_ops::job::report::OutputFile;
 use ratatui::text::{Line, Span};
@@ -123,7 +122,7 @@ impl Review<'_> {
             let name = text::pad_end(&text::fit_end(&split.name, 14, ui.glyphs), 14);
             let shards = text::pad_start(&count(split.shards, "shard"), 13);
             let samples = text::pad_start(&format!("{about}{}", count(split.samples, "sample")), 20);
-            let share = text::pad_start(&format!("{about}{} %", percent(share)), 9);
+            let share = text::pad_start(&format!("{about}{}", percent(share)), 9);
             let style = if split.shards == 0 { ui.theme.warn } else { ui.theme.text };
             let words = text::fit_end(&format!("  {name}{shards}{samples}{share}"), columns, ui.glyphs);
             lines.push(Line::from(Span::styled(words, style)));
@@ -157,12 +156,12 @@ impl Review<'_> {
                 true => Span::styled("  none found so far", ui.theme.muted),
                 false => Span::styled(format!("  {} none found", ui.glyphs.check), ui.theme.ok),
             };
-            return vec![Line::default(), heading("Problems", ui), Line::from(none)];
+            return vec![Line::default(), heading("Findings", ui), Line::from(none)];
         }
         let of = |severity| all.iter().filter(|p| p.severity == severity).count() as u64;
         let so_far = if answers.is_counting() { ", so far" } else { "" };
         let title = format!(
-            "Problems: {}, {}, {}{so_far}",
+            "Findings: {}, {}, {}{so_far}",
             count(of(Severity::Refusal), "refusal"),
             count(of(Severity::Problem), "problem"),
             count(of(Severity::Note), "note")

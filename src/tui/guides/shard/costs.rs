@@ -4,7 +4,7 @@ use super::parts::is_written;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::heading;
 use crate::tui::widgets::page::wrapped;
-use gristmill_core::text::{bytes, count, display_safe, duration, grouped};
+use gristmill_core::text::{about, bytes, count, display_safe, grouped};
 use gristmill_core::ShardPlan;
 use gristmill_ops::shard::examples::{PartShare, PartTally};
 use gristmill_ops::shard::sample::is_media;
@@ -20,10 +20,7 @@ const SECONDS_PER_SEEK: f64 = 0.008;
 /// Returns lines with the times of the ordered and the shuffled copy.
 pub(super) fn order_lines(report: &ShardReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Some(seconds) = report.seconds else { return Vec::new() };
-    let time = |seconds: f64| match seconds < 1.0 {
-        true => "less than a second".to_owned(),
-        false => format!("about {}", duration(Duration::from_secs_f64(seconds))),
-    };
+    let time = |seconds: f64| about(Duration::from_secs_f64(seconds));
     let seeks = time(seconds + report.samples as f64 * SECONDS_PER_SEEK);
     let samples = count(report.samples, "sample");
     let words = [

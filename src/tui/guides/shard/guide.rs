@@ -7,7 +7,7 @@ use super::parts::{PartList, PARTS};
 use super::samples::{preview_part, shown_samples, SamplePreviews, SampleTexts};
 use super::size::{estimate, Slider};
 use crate::tui::form::guide::{draw_printed, KeyContexts, PreviewGuide};
-use crate::tui::form::{draw_below, draw_fields, from_row, Columns, Field, Form, Guide, MouseTarget};
+use crate::tui::form::{draw_below, draw_fields, from_row, Field, Form, Guide, MouseTarget};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
@@ -16,9 +16,11 @@ use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::{split_bar, text, ListState};
 use crate::tui::work::Stoppable;
+use gristmill_core::options::Answer;
 use gristmill_core::shard_plan::KeyRule;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ShardPlan};
+use gristmill_ops::operations::shard::proposed_output;
 use gristmill_ops::shard::examples::{DividedName, FuturePart, FutureSample, NameExample};
 use gristmill_ops::shard::{ranges_of, ShardReport};
 use ratatui::buffer::Buffer;
@@ -38,8 +40,6 @@ const WIDE: u16 = 76;
 const SAMPLE_COLUMNS: u16 = 34;
 /// Minimum height in rows of the content below the fields.
 const MIN_BELOW_ROWS: u16 = 4;
-/// Height of the help of a field in rows.
-const HELP_ROWS: u16 = 2;
 /// Height of the list of columns in rows; the next constant is the width of a mark and a name.
 const LIST_ROWS: usize = 6;
 const NAME_COLUMNS: usize = 14;
@@ -134,6 +134,11 @@ impl ShardGuide {
     }
 }
 
+fn propose_output(form: &mut Form) {
+    let output = proposed_output(&plan_of(form)).map_or(Answer::Unset, Answer::Text);
+    form.propose("output", output);
+}
+
 /// Returns the last preview if it has the same answers except the output, so that it stays while the output is typed.
 fn report_of<'a>(preview: &'a PreviewGuide, form: &Form) -> Option<Result<&'a ShardReport, &'a Failure>> {
     let (plan, last) = preview.last()?;
@@ -155,6 +160,7 @@ fn missing_samples_reason(form: &Form) -> Option<String> {
 
 impl Guide for ShardGuide {
     fn begin(&mut self, form: &mut Form) {
+        propose_output(form);
         let inputs = plan_of(form).inputs.len();
         self.inputs.set_len(inputs);
         // The first missing answer has the focus.
@@ -163,6 +169,7 @@ impl Guide for ShardGuide {
     }
 
     fn request_data(&mut self, form: &mut Form) {
+        propose_output(form);
         if missing_samples_reason(form).is_none() {
             self.preview.request_preview(form.plan());
         }
@@ -230,10 +237,6 @@ impl Guide for ShardGuide {
         self.preview.request(form)
     }
 
-    fn columns(&self) -> Columns {
-        Columns { step_list: 12, label: 17 }
-    }
-
     fn fields(&self, form: &Form) -> Vec<Field> {
         let mut fields = form.option_fields();
         match form.step_id() {
@@ -256,6 +259,15 @@ impl Guide for ShardGuide {
 
     fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
         draw(self, form, frame, area, ui)
+    }
+
+    fn list_help(&self, list: Field) -> &'static str {
+        match list {
+            INPUTS => "What is read, in this order",
+            PARTS => "Choose the parts that are written",
+            SIZE => "Limit the samples or the bytes of a shard: change the limit, or type a number",
+            _ => "Choose what each column of a row becomes",
+        }
     }
 
     fn list(&mut self, name: &str) -> Option<&mut ListState> {
@@ -353,7 +365,7 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
     let list_rows = match list {
         Some(INPUTS) => guide.inputs.len.min(LIST_ROWS),
         Some(SIZE) => Slider::of_plan(&plan_of(form)).len() + 1,
-        Some(PARTS) => guide.parts.rows(usize::from(area.height.saturating_sub(fields_rows.saturating_add(HELP_ROWS)))),
+        Some(PARTS) => guide.parts.rows(usize::from(area.height.saturating_sub(fields_rows))),
         Some(_) => guide.columns.len().min(LIST_ROWS) + 1,
         None => 0,
     };
@@ -375,10 +387,8 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
         draw_columns(guide, form, frame, place, ui);
     }
     let place = from_row(left, usize::from(list_rows));
-    let line = draw_fields(form, guide.columns().label, frame, place, 0, &fields, ui) + 1;
-    let help = form.field().map(|field| form.table.help(field)).filter(|help| !help.is_empty());
-    let help = help.or_else(|| list.filter(|list| form.is_focused(*list)).map(list_help)).unwrap_or_default();
-    let mut lines = wrapped(help, usize::from(left.width), ui.theme.muted);
+    let line = draw_fields(form, frame, place, 0, &fields, ui) + 1;
+    let mut lines = Vec::new();
     if form.step_id() == "samples" && guide.unnamed > 0 {
         let hidden = count(guide.unnamed as u64, "column");
         let why = format!("{hidden} with a colon in the name cannot be chosen: options take COLUMN:PART");
@@ -404,16 +414,6 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
     }
     draw_below(form, frame, from_row(place, line), lines, ui);
     true
-}
-
-/// Returns the help line of a list.
-fn list_help(list: Field) -> &'static str {
-    match list {
-        INPUTS => "What is read, in this order",
-        PARTS => "Choose the parts that are written",
-        SIZE => "Limit the samples or the bytes of a shard: change the limit, or type a number",
-        _ => "Choose what each column of a row becomes",
-    }
 }
 
 fn draw_columns(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {

@@ -7,7 +7,7 @@ use crate::tui::widgets::layout::{below, draw_lines, heading};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::{split_bar, text, ListState};
 use gristmill_core::options::Answer;
-use gristmill_core::text::{bytes, count, display_safe};
+use gristmill_core::text::{bytes, count, display_safe, percent};
 use gristmill_core::ShardPlan;
 use gristmill_ops::shard::examples::{PartShare, PartTally};
 use ratatui::layout::Rect;
@@ -108,34 +108,10 @@ pub(super) fn is_written(plan: &ShardPlan, name: &str) -> bool {
 fn part_line(part: &PartShare, samples: u64, is_on: bool, room: usize, ui: &Ui) -> Line<'static> {
     let share = part.samples as f64 / samples.max(1) as f64;
     let name = text::pad_end(&text::fit_end(&display_safe(&part.name), room, ui.glyphs), room);
-    let figures = format!(" {} {:>11} ", percent(part.samples, samples), bytes(part.bytes));
+    let figures = format!(" {:>7} {:>11} ", percent(share), bytes(part.bytes));
     let (sign, style) = if is_on { (ui.glyphs.box_on, ui.theme.text) } else { (ui.glyphs.box_off, ui.theme.muted) };
     Line::from(vec![
         Span::styled(format!("{sign} {name}{figures}"), style),
         Span::styled(split_bar(share, BAR_COLUMNS, ui.glyphs), ui.theme.bar(0)),
     ])
-}
-
-/// Returns a share in percent; 100 only for all samples, and 0 only for none.
-fn percent(part: u64, all: u64) -> String {
-    let tenths = (part as f64 * 1_000.0 / all.max(1) as f64).round();
-    match part {
-        0 => format!("{:>7}", "0 %"),
-        part if part == all => format!("{:>7}", "100 %"),
-        _ => format!("{:>5.1} %", tenths.clamp(1.0, 999.0) / 10.0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::percent;
-
-    #[test]
-    fn incomplete_share_never_shows_100_percent() {
-        let shown = |part, all| percent(part, all).trim().to_owned();
-        assert_eq!(shown(3, 3), "100 %");
-        assert_eq!(shown(99_999, 100_000), "99.9 %");
-        assert_eq!(shown(1, 100_000), "0.1 %");
-        assert_eq!(shown(1, 2), "50.0 %");
-    }
 }

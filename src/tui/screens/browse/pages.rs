@@ -77,7 +77,7 @@ fn value_words(value: &Value) -> String {
         Value::Text(text) => cut(text),
         Value::Json(json) => cut(&json.to_string()),
         Value::Int(number) => number.to_string(),
-        Value::Image { format, width, height } => format!("a picture, {format} {width} x {height}"),
+        Value::Image { format, width, height } => format!("a picture, {format} {width}×{height}"),
         Value::Array { dtype, .. } => format!("an array of {dtype}"),
         Value::Media { format, len } => format!("a decoder of {format}, {}", bytes(*len)),
         Value::Bytes { len, label } => format!("{label}, {}", bytes(*len)),

@@ -151,7 +151,7 @@ fn media_sheet(spread: &MediaSpread) -> FactsSheet {
         sheet.failures.push(format!("{} cannot be read", count(spread.unreadable, "row")));
     }
     let sides = Chart::of("longer side of pictures, in pixels", &spread.sides);
-    let extent = spread.extent.map(|[low, high]| format!("{}x{} to {}x{}", low.0, low.1, high.0, high.1));
+    let extent = spread.extent.map(|[low, high]| format!("{}×{} to {}×{}", low.0, low.1, high.0, high.1));
     sheet.charts.extend(sides.map(|chart| Chart { note: extent.unwrap_or_default(), ..chart }));
     let lists = [
         ("width x height of pictures, the most frequent", &spread.sizes),

@@ -256,6 +256,15 @@ impl Home {
             (Action::Browse, _) if self.selected_facts().is_some_and(|seen| seen.is_deduplicated) => {
                 "Shows the text that dedup removed, and where its kept copy is."
             }
+            (Action::Browse, Some(kind)) if kind.is_document_file() || kind.table().is_some() => {
+                "Shows the rows and their values, one by one; browsing writes nothing."
+            }
+            (Action::Browse, Some(kind)) if kind.is_tokens() => {
+                "Shows the documents, their tokens and texts; browsing writes nothing."
+            }
+            (Action::Info, Some(kind)) if !kind.is_web_dataset() => {
+                "Shows what is known of it: its kind, size and state."
+            }
             _ => action.help(),
         }
     }

@@ -13,6 +13,8 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::Path;
 
+/// The sign of an entry that another process uses.
+const LOCKED: &str = "*";
 /// Minimum width in columns for two panes.
 const TWO_PANES: u16 = 80;
 
@@ -20,7 +22,7 @@ impl Home {
     pub(super) fn draw_all(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         self.mouse_areas.clear();
         if area.width >= TWO_PANES {
-            let halves = Layout::horizontal([Constraint::Percentage(58), Constraint::Percentage(42)]).split(area);
+            let halves = Layout::horizontal([Constraint::Percentage(60), Constraint::Percentage(40)]).split(area);
             self.draw_left(frame, halves[0], ui);
             self.draw_right(frame, halves[1], ui);
         } else if self.is_in_actions() {
@@ -54,7 +56,8 @@ impl Home {
             frame.render_widget(Line::from(Span::styled(" / ", style)), area);
             self.filter.draw(frame, field, focused, "", ui);
         } else {
-            let hint = format!("({} to filter)", ui.key(Context::Home, Action::Find));
+            let hint = format!("({} to filter; s3:// lists stores)", ui.key(Context::Home, Action::Find));
+            let hint = text::fit_end(&hint, usize::from(field.width), ui.glyphs);
             frame.render_widget(Line::from(Span::styled(hint, ui.theme.muted)), field);
         }
     }
@@ -79,7 +82,10 @@ impl Home {
                 let text = match (&self.place, self.filter.is_empty()) {
                     (_, false) => "no name like that",
                     (PaneContent::Recent(_), true) => "nothing was opened yet",
-                    (PaneContent::Folder(_), true) => "nothing here",
+                    (PaneContent::Folder(_), true) => {
+                        let key = ui.key(Context::Home, Action::Reload);
+                        return say(frame, &format!("nothing here; {key} reads the folder again"), ui.theme.muted);
+                    }
                 };
                 return say(frame, text, ui.theme.muted);
             }
@@ -135,7 +141,7 @@ impl Home {
             PreparationState::Prepared => (ui.glyphs.check, ui.theme.ok),
             PreparationState::Interrupted | PreparationState::Stale(_) => (ui.glyphs.warn, ui.theme.warn),
             PreparationState::Broken(_) => (ui.glyphs.cross, ui.theme.error),
-            PreparationState::Locked(_) => ("*", ui.theme.warn),
+            PreparationState::Locked(_) => (LOCKED, ui.theme.warn),
         };
         let word = if self.env.jobs.is_running_on(&entry.path) { "running" } else { seen.word() };
         let state = if looks.words { format!("{glyph} {word}") } else { glyph.to_owned() };
@@ -190,9 +196,7 @@ impl Home {
                 };
                 (Some(format!("{} {} {goes_on}", ui.glyphs.warn, unfinished_runs::state_text(seen))), ui.theme.warn)
             }
-            PreparationState::Locked(holder) => {
-                (Some(format!("{} In use by {holder}.", ui.glyphs.warn)), ui.theme.warn)
-            }
+            PreparationState::Locked(holder) => (Some(format!("{LOCKED} In use by {holder}.")), ui.theme.warn),
             PreparationState::Stale(why) => (Some(format!("{} Out of date: {why}.", ui.glyphs.warn)), ui.theme.warn),
             PreparationState::Broken(why) => (Some(format!("{} {why}", ui.glyphs.cross)), ui.theme.error),
             PreparationState::None | PreparationState::Raw | PreparationState::Prepared => (None, ui.theme.text),
@@ -203,7 +207,7 @@ impl Home {
         lines
     }
 
-    /// Draws one line per action, and below it as much of its description as fits.
+    /// Draws one line per action, each with its description below it; if not all descriptions fit, only that of the selected action.
     fn draw_actions(&mut self, frame: &mut Frame, focused: bool, ui: &Ui) {
         let possible = self.available_actions();
         self.actions.set_len(possible.len());
@@ -211,12 +215,8 @@ impl Home {
         let columns = usize::from(area.width);
         let sentences: Vec<Vec<String>> =
             possible.iter().map(|a| text::wrap(self.sentence_for(*a), columns.saturating_sub(9))).collect();
-        let rows = |limit: usize| sentences.iter().map(|s| s.len().min(limit) + 1).sum::<usize>();
-        let fits = |limit: &usize| columns > 24 && rows(*limit) <= usize::from(area.height);
-        let longest = sentences.iter().map(Vec::len).max().unwrap_or(0);
-        let limit = (0..=longest).rev().find(fits).unwrap_or(0);
-        // The remaining rows show a further line of some descriptions.
-        let mut spare = if columns > 24 { usize::from(area.height).saturating_sub(rows(limit)) } else { 0 };
+        let rows = sentences.iter().map(|sentence| sentence.len() + 1).sum::<usize>();
+        let fits_all = columns > 24 && rows <= usize::from(area.height);
         let widest = possible.iter().map(|a| text::width(&ui.key(Context::Home, *a))).max().unwrap_or(0);
         let keys = (widest + 1).max(3);
         self.action_rows.clear();
@@ -234,13 +234,9 @@ impl Home {
                 Span::styled(label, label_style),
             ]));
             self.action_rows.push(action);
-            let is_longer = sentence.len() > limit && spare > 0;
-            spare -= usize::from(is_longer);
-            let limit = limit + usize::from(is_longer);
-            let is_cut = sentence.len() > limit;
-            for (number, line) in sentence.into_iter().take(limit).enumerate() {
-                let mark = if is_cut && number + 1 == limit { ui.glyphs.ellipsis } else { "" };
-                lines.push(Line::from(Span::styled(format!("      {line}{mark}"), ui.theme.muted)));
+            let is_described = fits_all || columns > 24 && self.actions.selected == index;
+            for line in sentence.into_iter().filter(|_| is_described) {
+                lines.push(Line::from(Span::styled(format!("      {line}"), ui.theme.muted)));
                 self.action_rows.push(action);
             }
         }
@@ -251,7 +247,7 @@ impl Home {
 }
 
 /// Columns of a narrow list that are not available for the name: sign, kind, size, state and gaps.
-const COLUMNS_WITHOUT_NAME: usize = 30;
+const COLUMNS_WITHOUT_NAME: usize = 28;
 /// Maximum number of names that are measured.
 const MAX_MEASURED_NAMES: usize = 2_000;
 
@@ -285,7 +281,8 @@ impl EntryDetails {
         };
         vec![
             Column { title: "", width: Constraint::Fill(1), align: Align::Name },
-            column(12, Align::Text),
+            // The pane on the right shows the whole kind.
+            column(if self.words { 12 } else { 10 }, Align::Text),
             column(size, Align::Number),
             column(if self.words { 14 } else { 1 }, Align::Text),
         ]

@@ -68,7 +68,7 @@ pub struct Home {
     list: ListState,
     filter: TextField,
     actions: ListState,
-    /// The entry to select once the folder is read: the folder that the user came from.
+    /// The entry to select once the folder is read: the one that the user came from.
     previous_folder: Option<PathBuf>,
     entry_facts: HashMap<PathBuf, EntryFacts>,
     /// Paths whose facts may be out of date.
@@ -102,8 +102,16 @@ impl Home {
         home
     }
 
-    /// Creates the home screen below another screen: it reads the folder when that screen is closed.
-    pub fn below(folder: Option<PathBuf>, env: UiEnv) -> Self {
+    /// Creates the home screen below the screen of an entry: it reads the folder of the entry when that screen is closed, and selects the
+    /// entry.
+    pub fn below_entry(path: &Path, env: UiEnv) -> Self {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let previous_folder = Some(files::absolute_or_same(path));
+        Self { previous_folder, ..Self::below(parent.map(Path::to_path_buf), env) }
+    }
+
+    /// Creates the home screen without reading the folder.
+    fn below(folder: Option<PathBuf>, env: UiEnv) -> Self {
         let dir = folder.unwrap_or_else(|| PathBuf::from("."));
         let dir = files::absolute(&dir).unwrap_or(dir);
         let state_dir = env.state_dir.clone();

@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 /// Returns the message about the stopped run of an entry.
 pub(super) fn state_text(seen: &EntryFacts) -> String {
-    let run = match seen.begun.as_ref().map(|begun| &begun.plan) {
-        Some(plan) => plan.operation().name(),
-        _ if seen.can_prepare() => "preparation",
-        _ => "run",
+    let operation = match seen.begun.as_ref().map(|begun| &begun.plan) {
+        Some(plan) => format!(" of {}", plan.operation().name()),
+        _ if seen.can_prepare() => " of prepare".to_owned(),
+        _ => String::new(),
     };
-    format!("A {run} was started here and did not finish.")
+    format!("A run{operation} was started here and did not finish.")
 }
 
 /// Returns the state of an entry that is locked by a process.

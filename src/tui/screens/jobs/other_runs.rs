@@ -12,6 +12,7 @@ use gristmill_core::text::shell_quote;
 use gristmill_ops::job::unfinished::{self, State, UnfinishedRun};
 use gristmill_ops::operations::{interrupted_run, InterruptedRun};
 use gristmill_storage::files;
+use gristmill_storage::identity::ProcessIdentity;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -141,7 +142,10 @@ fn other_run(run: UnfinishedRun, env: &UiEnv) -> OtherRun {
     let (status, run) = match state {
         State::Running(by) => {
             let who = format!("Process {} on {} works on it.", by.process.pid, by.process.host);
-            (vec![who, "Its output becomes visible when it is done.".to_owned()], RunKind::Works)
+            let is_here = by.process.host == ProcessIdentity::current().host;
+            let stop = is_here.then(|| format!("kill {} stops it; the same command then resumes it.", by.process.pid));
+            let status = [who, "Its output becomes visible when it is done.".to_owned()].into_iter().chain(stop);
+            (status.collect(), RunKind::Works)
         }
         State::Publishing(files) => {
             let waiting = count(files as u64, "file");

@@ -7,7 +7,7 @@ use crate::tui::widgets::layout::{draw_lines, problem_lines, severity_sign, stac
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::text;
 use gristmill_core::text::grouped;
-use gristmill_core::Problem;
+use gristmill_core::{Problem, ProblemKind};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -49,11 +49,14 @@ impl ProblemTable {
         let (known, all) = self.of_kind(problem.kind);
         let key = ui.key(Context::Problems, Action::ExcludeKind);
         let can = acts && !key.is_empty() && self.disabled_reason(Action::ExcludeProblem).is_none();
-        let kind = problem.kind.title();
+        let kind = match problem.kind {
+            ProblemKind::Other => String::new(),
+            kind => format!(": {}", kind.title()),
+        };
         let words = match (can && known > 1, known == all) {
-            (true, true) => format!("{key} excludes all {} of this kind: {kind}", grouped(all)),
-            (true, false) => format!("{key} excludes {} of {}: {kind}", grouped(known), grouped(all)),
-            (false, _) => format!("{} of this kind: {kind}", grouped(all)),
+            (true, true) => format!("{key} excludes all {} of this kind{kind}", grouped(all)),
+            (true, false) => format!("{key} excludes {} of {}{kind}", grouped(known), grouped(all)),
+            (false, _) => format!("{} of this kind{kind}", grouped(all)),
         };
         Line::from(Span::styled(text::fit_end(&format!("  {words}"), columns, ui.glyphs), ui.theme.muted))
     }

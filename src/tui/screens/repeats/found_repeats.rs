@@ -9,7 +9,7 @@ use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
 use gristmill_core::dedup::{ANNOTATE_KEY, FIELD_OF_VARIANT_B, PROPOSED_MIN_LENGTH};
-use gristmill_core::text::{bytes, count};
+use gristmill_core::text::{bytes, count, percent};
 use gristmill_core::{Cancel, DedupPlan, Failure, Outcome};
 use gristmill_data::source::dedup::list;
 use gristmill_data::source::documents::{self as texts, Selection};
@@ -269,13 +269,13 @@ impl Ranges for FoundRepeats {
             return Some(format!("repeats of {} and more", count(length, "byte")));
         };
         let (text, removed) = repeats.totals();
-        let share = removed as f64 * 100.0 / text.max(1) as f64;
+        let share = percent(removed as f64 / text.max(1) as f64);
         let of = if repeats.is_cut { "the first " } else { "" };
         let by = match repeats.is_listed {
             true => "as the records list it".to_owned(),
             false => format!("by {length} bytes and more"),
         };
-        Some(format!("{share:.1} % of {of}{} repeat, {by}", bytes(text)))
+        Some(format!("{share} of {of}{} repeat, {by}", bytes(text)))
     }
 
     fn label(&self, action: Action) -> Option<&'static str> {

@@ -11,7 +11,7 @@ use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::{LatestWorker, Stoppable};
 use gristmill_core::dedup::Mode;
-use gristmill_core::text::{bytes, count};
+use gristmill_core::text::{bytes, count, percent};
 use gristmill_core::{Cancel, DedupPlan, Failure, Outcome};
 use gristmill_ops::engine::dedup::removed::{Directory, Document, FirstCopy, Page, RemovedRanges, Search};
 use std::collections::BTreeMap;
@@ -367,14 +367,13 @@ impl Ranges for RunRanges {
     fn status(&self) -> Option<String> {
         if self.finder.is_waiting() {
             let (read, all) = (self.search_progress.0.load(Ordering::Relaxed), self.search_progress.1);
-            let (share, all) = (read as f64 * 100.0 / all.max(1) as f64, bytes(all));
-            let share = share.min(100.0);
-            return Some(format!("looking for the first copy: {share:.0} % of {all}, esc stops"));
+            let (share, all) = (percent(read as f64 / all.max(1) as f64), bytes(all));
+            return Some(format!("looking for the first copy: {share} of {all}, esc stops"));
         }
         let removed = self.removed()?;
         let ((text, gone), length) = (removed.totals(), removed.directory().min_length);
-        let (share, text) = (gone as f64 * 100.0 / text.max(1) as f64, bytes(text));
-        Some(format!("{share:.1} % of {text} {}, by {length} bytes and more", self.range_word()))
+        let (share, text) = (percent(gone as f64 / text.max(1) as f64), bytes(text));
+        Some(format!("{share} of {text} {}, by {length} bytes and more", self.range_word()))
     }
 
     fn label(&self, action: Action) -> Option<&'static str> {

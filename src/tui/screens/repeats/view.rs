@@ -8,7 +8,7 @@ use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::{draw_panel, padded, text};
-use gristmill_core::text::{bytes, grouped};
+use gristmill_core::text::{bytes, grouped, percent};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -111,8 +111,8 @@ fn line(row: Row, columns: usize, ui: &Ui) -> Line<'static> {
         }
         Row::File(name, all, removed) => {
             let after = bytes(all.saturating_sub(removed));
-            let share = removed as f64 * 100.0 / all.max(1) as f64;
-            let figures = format!(" {:>9} {} {after:>9} {share:>5.1} %", bytes(all), ui.glyphs.arrow);
+            let share = percent(removed as f64 / all.max(1) as f64);
+            let figures = format!(" {:>9} {} {after:>9} {share:>7}", bytes(all), ui.glyphs.arrow);
             named(name, 4, figures, columns, ui)
         }
     }

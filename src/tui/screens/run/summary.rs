@@ -6,7 +6,7 @@ use crate::tui::screen::Ui;
 use crate::tui::widgets::page::{fitted, wrapped};
 use crate::tui::widgets::report::report_lines;
 use crate::tui::widgets::text;
-use gristmill_core::text::{agree, bytes, count, grouped};
+use gristmill_core::text::{agree, bytes, count, grouped, percent};
 use gristmill_ops::job::dedup::{DedupReport, FileReport};
 use gristmill_ops::job::jsonl::JsonlReport;
 use gristmill_ops::job::metadataset::MetadatasetReport;
@@ -52,9 +52,9 @@ fn dedup(report: &DedupReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
             bytes(totals.text_bytes)
         ),
         format!(
-            "{} ({:.1} %) in {} of {} repeat{}",
+            "{} ({}) in {} of {} repeat{}",
             bytes(totals.removed_bytes),
-            totals.removed_share() * 100.0,
+            percent(totals.removed_share()),
             count(totals.ranges, "range"),
             count(totals.changed_documents, "document"),
             match totals.emptied_documents {
@@ -78,7 +78,7 @@ fn dedup(report: &DedupReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
             let figures = &file.figures;
             let name = text::pad_end(&text::fit_middle(&file.name, name_columns - 1, ui.glyphs), name_columns);
             let after = figures.text_bytes.saturating_sub(figures.removed_bytes);
-            let share = format!("-{:.1} %", figures.removed_share() * 100.0);
+            let share = format!("-{}", percent(figures.removed_share()));
             let sizes = format!("{:>12}{:>12}", bytes(figures.text_bytes), bytes(after));
             lines.push(Line::from(vec![
                 Span::raw(format!(" {name}{sizes}")),

@@ -6,9 +6,8 @@ use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, stack, Section};
 use crate::tui::widgets::page::{draw_scrolled, join_fitting, wrapped};
 use crate::tui::widgets::{progress_bar, text};
-use gristmill_core::text::{bytes, count, duration, grouped};
+use gristmill_core::text::{bytes, count, duration, grouped, percent};
 use gristmill_core::{ExitClass, Failure, Severity};
-use gristmill_ops::engine::plan::fields::percent;
 use gristmill_ops::job::{JobStatus, Phase};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -89,7 +88,7 @@ pub fn head_lines(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) ->
     if step.result.is_none() {
         // No bar is drawn while the total is unknown.
         if let Some(share) = status.share {
-            let words = text::pad_start(&format!("{} %", percent(share)), 8);
+            let words = text::pad_start(&percent(share), 8);
             let bar = progress_bar(share, columns.saturating_sub(8), ui.glyphs);
             lines.push(Line::from(vec![Span::styled(bar, ui.theme.accent), Span::raw(words)]));
         }

@@ -6,7 +6,7 @@ use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
 use crate::tui::widgets::{padded, split_bar, text, TextField};
-use gristmill_core::text::{count, grouped};
+use gristmill_core::text::{count, grouped, percent};
 use gristmill_core::Outcome;
 use gristmill_ops::engine::splits::{balance, parse_ratios, Balance, BalanceShare, SplitEditor};
 use ratatui::layout::Rect;
@@ -129,7 +129,6 @@ fn balance_lines(balance: &Balance, columns: usize, ui: &Ui) -> Vec<Line<'static
 }
 
 fn share_line(share: &BalanceShare, at: usize, names: usize, columns: usize, ui: &Ui) -> Line<'static> {
-    let percent = |part: f64| format!("{:.1} %", part * 100.0);
     let sign = if share.is_new { "+" } else { " " };
     let name = text::pad_end(&text::fit_end(&share.name, names, ui.glyphs), names);
     let change = format!(

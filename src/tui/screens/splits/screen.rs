@@ -12,7 +12,7 @@ use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::{Page, PageLine, Tone};
 use crate::tui::widgets::mouse::{Gesture, MouseAreas};
 use crate::tui::widgets::{Level, Toast};
-use gristmill_core::text::{agree, count, grouped};
+use gristmill_core::text::{agree, count, grouped, percent};
 use gristmill_core::Severity;
 use gristmill_ops::engine::splits::{Edit, ExcludeItem, ShardView, SplitEditor};
 use ratatui::layout::Rect;
@@ -55,7 +55,7 @@ pub fn choose_target(
         .splits()
         .iter()
         .map(|split| {
-            let known = format!("{}, {:.1} %", count(split.shards.len() as u64, "shard"), split.share * 100.0);
+            let known = format!("{}, {}", count(split.shards.len() as u64, "shard"), percent(split.share));
             ChoiceOption::new(&*split.name, known).disabled_if(is_here(Some(&split.name)))
         })
         .collect();

@@ -6,7 +6,7 @@ use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, severity_sign};
 use crate::tui::widgets::mouse::MouseAreas;
 use crate::tui::widgets::{draw_list, draw_panel, padded, panel, text};
-use gristmill_core::text::{count, grouped};
+use gristmill_core::text::{count, grouped, percent};
 use gristmill_core::{Failure, Problem};
 use gristmill_ops::engine::splits::{ExcludeView, Matches, Names, ShardView, SplitEditor, SplitView};
 use ratatui::layout::Rect;
@@ -140,7 +140,7 @@ fn title(view: &SplitView, room: usize, ui: &Ui) -> String {
         };
         return longest_fitting(&format!("{} {name}", ui.glyphs.warn), &[why, "empty"], room, ui);
     }
-    let share = format!("{:.1} %", view.share * 100.0);
+    let share = percent(view.share);
     let long = format!("{}  {share}", count(shards, "shard"));
     let longest = format!("{}  {}  {share}", count(shards, "shard"), count(view.samples, "sample"));
     let short = format!("{}  {share}", grouped(shards));

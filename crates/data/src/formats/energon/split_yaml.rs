@@ -195,7 +195,7 @@ pub fn splits_without_samples(
         samples > 0 && left == 0
     };
     let problem = |(name, _): &(String, Vec<String>)| {
-        let message = format!("every sample of split '{name}' is excluded: a trainer that asks for it waits forever");
+        let message = format!("every sample of split '{name}' is excluded: a trainer that uses it waits forever");
         let problem = Problem::problem(ProblemKind::EmptySplit, Subject::field(name.as_str()), message);
         problem.with_hint("remove excludes, or divide the shards into other splits")
     };

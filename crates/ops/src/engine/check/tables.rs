@@ -2,7 +2,7 @@
 
 use super::{CheckCounts, DatasetInfo, MAX_LISTED};
 use gristmill_core::table::{Align, Table as TextTable};
-use gristmill_core::text::{bytes, count, count_verb, display_safe, grouped, size};
+use gristmill_core::text::{bytes, count, count_verb, display_safe, grouped};
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::source::documents::{summarize_splits, table_files, Table, TableFile, TableSummary, TableUnit};
 use gristmill_storage::files;
@@ -110,7 +110,7 @@ fn describe(facts: &SetFacts, is_single: bool, info: &mut DatasetInfo) {
     if facts.row_groups > 0 {
         info.add("row groups", grouped(facts.row_groups));
     }
-    info.add("size", size(facts.bytes));
+    info.add("size", bytes(facts.bytes));
     let mut codecs: Vec<&str> = facts.files.iter().flat_map(|file| &file.summary.codecs).map(String::as_str).collect();
     codecs.sort_unstable();
     codecs.dedup();

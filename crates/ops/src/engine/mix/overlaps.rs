@@ -5,7 +5,7 @@
 
 use super::facts::{MixNode, MixNodeKind, MixSplit};
 use super::sets::{SplitView, WebSet};
-use gristmill_core::text::count;
+use gristmill_core::text::{count, percent};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -167,7 +167,7 @@ impl MemberUses {
                 false => " in ranges that overlap",
             };
             let message = format!(
-                "{name} contains '{}' {} times{ranges}, together {} % of its samples{}",
+                "{name} contains '{}' {} times{ranges}, together {} of its samples{}",
                 first.label,
                 usages.len(),
                 percent(share),
@@ -246,11 +246,6 @@ fn places(places: impl Iterator<Item = String>) -> String {
 }
 
 /// Formats a share as percent with at most one decimal place.
-fn percent(share: f64) -> String {
-    let text = format!("{:.1}", share * 100.0);
-    text.strip_suffix(".0").unwrap_or(&text).to_owned()
-}
-
 /// Formats `a, b and c`; if there are many items, only the first ones and the number of the others.
 pub(super) fn list(items: impl Iterator<Item = String>) -> String {
     let mut items: Vec<String> = items.collect();

@@ -431,7 +431,7 @@ mod authored {
         assert_eq!(of("nowhere"), 1, "{:?}", facts.problems);
         assert!(facts.problems.iter().all(|problem| problem.subject.line.is_none()), "{:?}", facts.problems);
         assert_eq!(of("new.yaml:"), 0, "{:?}", facts.problems);
-        assert_eq!(of("2 times, together 75 % of its samples"), 2, "{:?}", facts.problems);
+        assert_eq!(of("2 times, together 75.0 % of its samples"), 2, "{:?}", facts.problems);
     }
 
     #[test]

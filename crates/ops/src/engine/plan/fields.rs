@@ -3,6 +3,7 @@
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::{FieldType, SampleType};
+use gristmill_core::text::percent;
 use gristmill_core::{
     DatasetFacts, PreparePlan, Problem, ProblemKind, SampleMapping, SampleSketch, Scope, Shard, Subject,
 };
@@ -81,25 +82,14 @@ impl Share {
         Self { at_least: shares().fold(0.0, f64::max), at_most: shares().sum::<f64>().min(1.0) }
     }
 
-    /// Formats the share: `100 %`, `99.7 %`, `60 to 100 %`. Never rounds up to 100 or down to 0.
+    /// Formats the share: `100 %`, `99.7 %`, `60.0 % to 100 %`.
     pub fn text(&self) -> String {
         if (self.at_most - self.at_least).abs() < 1e-9 {
-            format!("{} %", percent(self.at_least))
+            percent(self.at_least)
         } else {
-            format!("{} to {} %", percent(self.at_least), percent(self.at_most))
+            format!("{} to {}", percent(self.at_least), percent(self.at_most))
         }
     }
-}
-
-/// Formats a share as a percentage. 100 and 0 are only shown for exact values.
-pub fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent >= 100.0 || percent <= 0.0 {
-        return format!("{percent:.0}");
-    }
-    let shown = percent.clamp(0.1, 99.9);
-    let text = format!("{shown:.1}");
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
 /// The results of evaluating one field.
@@ -333,7 +323,7 @@ mod tests {
             facts.parts.insert(name.into(), PartFacts { samples, bytes: 0 });
         }
         assert_eq!(share("txt", &facts).unwrap().text(), "100 %");
-        assert_eq!(share("jpg,png", &facts).unwrap().text(), "60 to 99.9 %");
+        assert_eq!(share("jpg,png", &facts).unwrap().text(), "60.0 % to 99.9 %");
         assert_eq!(share("json[a],json[b]", &facts).unwrap().text(), "99.9 %");
         assert_eq!(share("cls", &facts).unwrap().text(), "0 %");
     }

@@ -1,6 +1,6 @@
 //! Proposes answers based on the content of the data set, each with its reason in words.
 
-use super::fields::{percent, DecodedSample};
+use super::fields::DecodedSample;
 use super::splits;
 use gristmill_core::plan::{FieldExpr, SplitPattern};
 use gristmill_core::sample_type::{self, FieldType, SampleType, CRUDE_CLASS};
@@ -112,7 +112,7 @@ fn why(used: &[&Source], share: f64) -> String {
             words.push(&source.words);
         }
     }
-    format!("{} in {} % of samples", words.join(" + "), percent(share))
+    format!("{} in {} of samples", words.join(" + "), gristmill_core::text::percent(share))
 }
 
 /// Whether two fields have the same expression, so that at least one of them has the wrong meaning.

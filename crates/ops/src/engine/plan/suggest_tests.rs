@@ -136,7 +136,7 @@ fn sample_type_without_matching_samples_is_not_suggested() {
     f.part_sets.add(&["txt"], 50);
     let all = sample_types(&f, &[]);
     assert!(!all.iter().any(|s| s.class == "CaptioningSample"), "{all:?}");
-    assert_eq!(all[0].why, "jpg in 50 % of samples");
+    assert_eq!(all[0].why, "jpg in 50.0 % of samples");
 }
 
 #[test]
@@ -148,8 +148,8 @@ fn suggestion_share_counts_samples_with_all_parts() {
     let caption = sample(&[("json", r#"{"caption": "a"}"#)]);
     let all = sample_types(&f, std::slice::from_ref(&caption));
     let best = all.iter().find(|s| s.class == "CaptioningSample").unwrap();
-    assert_eq!((best.share, best.why.as_str()), (0.8, "jpg + txt or json in 80 % of samples"));
+    assert_eq!((best.share, best.why.as_str()), (0.8, "jpg + txt or json in 80.0 % of samples"));
     let all = sample_types(&f, &[]);
     let best = all.iter().find(|s| s.class == "CaptioningSample").unwrap();
-    assert_eq!(best.why, "jpg + txt in 50 % of samples");
+    assert_eq!(best.why, "jpg + txt in 50.0 % of samples");
 }

@@ -96,7 +96,7 @@ impl SplitEditor {
             return;
         }
         for split in self.splits().iter().filter(|split| split.shards.is_empty() && !split.is_new) {
-            let message = format!("split '{}' has no shard now; a trainer that asks for it fails", split.name);
+            let message = format!("split '{}' has no shard now; a trainer that uses it fails", split.name);
             let subject = Subject::field(split.name.as_ref());
             applied.problems.push(Problem::note(ProblemKind::EmptySplit, subject, message));
         }

@@ -72,7 +72,7 @@ fn empty(editor: &SplitEditor, problems: &mut Vec<Problem>) {
             continue;
         }
         let why = if split.shards.is_empty() { "it has no shard" } else { "every shard of it is excluded or unknown" };
-        let message = format!("split '{}' is empty: {why}; a trainer that asks for it fails", split.name);
+        let message = format!("split '{}' is empty: {why}; a trainer that uses it fails", split.name);
         problems.push(Problem::note(ProblemKind::EmptySplit, Subject::field(split.name.as_ref()), message));
     }
     let loose = editor.loose().shards.iter().filter(|shard| !shard.is_excluded);

@@ -213,11 +213,11 @@ impl DedupEstimate {
         if length.is_exact {
             return format!("From all {all}.");
         }
-        let percent = |share: f64| share * 100.0;
-        let (least, most) = (percent(length.least_share), percent(length.most_share.unwrap_or(length.share)));
+        let most = text::percent(length.most_share.unwrap_or(length.share));
+        let least = text::percent(length.least_share);
         match self.sampled_bytes >= self.input_bytes {
-            true => format!("From samples of all {all}; likely {least:.1} to {most:.1} %."),
-            false => format!("From {read} of {all}; for all of it {least:.1} to {most:.1} %."),
+            true => format!("From samples of all {all}; likely {least} to {most}."),
+            false => format!("From {read} of {all}; for all of it {least} to {most}."),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::engine::mix::{MixFacts, MixNode, MixNodeKind};
 use crate::job::report::{LineTone, ReportLine};
-use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::text::{count, display_safe, grouped, percent};
 
 /// Width of a full bar in columns.
 const BAR_COLUMNS: usize = 12;
@@ -93,7 +93,7 @@ fn line(node: &MixNode, depth: usize) -> String {
     if let Some(factor) = node.oversampling.filter(|factor| (factor - 1.0).abs() > 0.005) {
         facts.push(format!("seen {factor:.2}x as often as an even mixture"));
     }
-    format!("{label}{pad} {:>5.1} % {} {}", node.share * 100.0, bar(node.share), facts.join(", "))
+    format!("{label}{pad} {:>7} {} {}", percent(node.share), bar(node.share), facts.join(", "))
 }
 
 /// Draws a bar of fixed width. A share above 0 has at least one cell.

@@ -4,7 +4,7 @@ use crate::job::dedup::{estimates, SampleBudget};
 use crate::operations::{Advice, AnyPlan, QuestionNeed};
 use gristmill_core::dedup::{Mode, PROPOSED_MIN_LENGTH, SHOWN_LENGTHS};
 use gristmill_core::options::OptionRow;
-use gristmill_core::text::{bytes, count};
+use gristmill_core::text::{bytes, count, percent};
 use gristmill_core::{Cancel, DedupPlan, Outcome, RunOptions};
 use gristmill_data::source::dedup::list;
 use gristmill_storage::location::output_next_to;
@@ -42,6 +42,12 @@ impl Advice for DedupAdvice {
         }
     }
 
+    fn activity(&self, plan: &dyn AnyPlan, option: &str) -> Option<&'static str> {
+        let is_estimated = plan.typed::<DedupPlan>().is_some_and(|plan| plan.min_length.is_none());
+        (option == "dir" && is_estimated)
+            .then_some("reading a sample of the text, to estimate what each length removes")
+    }
+
     fn check(&mut self, plan: &dyn AnyPlan, option: &str) -> Outcome<Vec<String>> {
         let Some(plan) = plan.typed::<DedupPlan>().filter(|_| option == "dir") else { return Ok(Vec::new()) };
         let mut lines = Vec::new();
@@ -75,13 +81,11 @@ impl DedupAdvice {
         let lengths = found.iter().flat_map(|estimate| &estimate.lengths);
         let shares = lengths.map(|length| {
             let (about, bounds) = match length.most_share.filter(|_| !length.is_exact) {
-                Some(most) => {
-                    ("about ", format!(" (likely {:.0} to {:.0} %)", length.least_share * 100.0, most * 100.0))
-                }
+                Some(most) => ("about ", format!(" (likely {} to {})", percent(length.least_share), percent(most))),
                 None => ("", String::new()),
             };
-            let share = length.share * 100.0;
-            format!("  at a minimum length of {}: {about}{share:.1} % {verb}{bounds}", count(length.min_length, "byte"))
+            let share = percent(length.share);
+            format!("  at a minimum length of {}: {about}{share} {verb}{bounds}", count(length.min_length, "byte"))
         });
         Ok(shares.collect())
     }

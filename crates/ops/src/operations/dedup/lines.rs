@@ -5,7 +5,7 @@ use crate::job::report::{file_lines, problem_table, section, unlisted_line, Repo
 use gristmill_core::dedup::Mode;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
-use gristmill_core::text::{agree, bytes, count, count_verb, display_safe, duration, grouped};
+use gristmill_core::text::{agree, bytes, count, count_verb, display_safe, duration, grouped, percent};
 use gristmill_core::DedupPlan;
 use gristmill_data::preview::text::cut_end;
 
@@ -144,10 +144,6 @@ fn covered_documents(mode: Mode, documents: u64) -> String {
 fn nothing_to_do() -> ReportLine {
     let words = " Deduplicated already with this plan, and nothing changed since. Nothing was written.";
     ReportLine::success("Nothing to do.", words)
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 /// Formats bytes of text per second.

@@ -33,8 +33,7 @@ const LENGTH: &[Spec] = &[Spec::new(
     "N",
     "The shortest repeat that is removed, in bytes of text: 500 is usual for web text",
     number!(1..=u64::MAX, min_length),
-)
-.label("minimum length")];
+)];
 
 const MODE: &[Spec] = &[Spec::new(
     "mode",
@@ -86,7 +85,6 @@ const SOURCE: &[Spec] = &[
     Spec::new("text-key", "KEY", "Key of the text", text_or!(TEXT_KEY, text_key)).default(TEXT_KEY),
     Spec::new("against", "DIR", "Earlier set: it counts as coming first, and is not changed", optional_path!(against))
         .or_store()
-        .label("earlier set")
         .unset("none")
         .advanced(),
 ];
@@ -113,7 +111,6 @@ const DOCUMENTS: &[Spec] = &[
         "Remove only text that occurs at least N times in total",
         number_or!(LEAST_COUNT, 0..=u64::MAX, min_count),
     )
-    .label("occurrences")
     .default("2"),
 ];
 
@@ -122,10 +119,7 @@ const OUTPUT: &[Spec] = &[
         .or_store()
         .short('o')
         .required(),
-    Spec::new("force-overwrite", "", "Replace an existing output", switch!(overwrite))
-        .replaces("")
-        .label("overwrite")
-        .advanced(),
+    Spec::new("force-overwrite", "", "Replace an existing output", switch!(overwrite)).replaces("").advanced(),
 ];
 
 const INDEX: &[Spec] = &[
@@ -135,7 +129,6 @@ const INDEX: &[Spec] = &[
         "Write the index of bsade (the infini-gram files) too, with remove_ranges",
         optional_path!(export_index),
     )
-    .label("index to")
     .unset("no index")
     .advanced(),
     Spec::new(
@@ -144,7 +137,6 @@ const INDEX: &[Spec] = &[
         "Write remove_ranges and kept_in_the_middle_lengths.txt too",
         optional_path!(export_ranges),
     )
-    .label("ranges to")
     .unset("no ranges")
     .advanced(),
     Spec::new("shards", "S", "Shards of what is written there", number_or!(1, 0..=u32::MAX as u64, shards))
@@ -156,7 +148,6 @@ const INDEX: &[Spec] = &[
         "With --export-index: the suffix table too; needs memory for a shard at a time",
         switch!(table),
     )
-    .label("suffix table")
     .advanced(),
 ];
 

@@ -96,7 +96,6 @@ const OUTPUT: &[Spec] = &[
         "Name of an input in files that list sources (repeat, one for each input)",
         list!(None, input_names),
     )
-    .label("input names")
     .unset("the inputs as given")
     .applies("a format that lists sources", formats::names_inputs)
     .advanced(),
@@ -109,10 +108,7 @@ const OUTPUT: &[Spec] = &[
     .or_store()
     .short('o')
     .required(),
-    Spec::new("force-overwrite", "", "Replace an existing output", switch!(overwrite))
-        .replaces("")
-        .label("overwrite")
-        .advanced(),
+    Spec::new("force-overwrite", "", "Replace an existing output", switch!(overwrite)).replaces("").advanced(),
 ];
 
 const TEXT: &[Spec] = &[
@@ -133,20 +129,17 @@ const TEXT: &[Spec] = &[
     )
     .default("text")
     .conflicts(&["jq"]),
-    Spec::new("jq", "EXPR", "jq program whose first output is the text", variant_text!(TextField::Jq, text))
-        .label("jq program"),
+    Spec::new("jq", "EXPR", "jq program whose first output is the text", variant_text!(TextField::Jq, text)),
 ];
 
 const FILES: &[Spec] = &[
     Spec::new("split", "NAME", "Only these splits of a data set, as in train[:10%]+test", text!(split))
-        .label("only split")
         .unset("all files")
         .advanced(),
     Spec::new("subset", "NAME", "The subset whose splits are read, by README.md of the data set", text!(subset))
         .unset("the default one")
         .advanced(),
     Spec::new("glob", "GLOB", "Only files of folders whose relative path fits", text!(glob))
-        .label("only files")
         .unset("all; for example **/*.jsonl.zst")
         .conflicts(&["split", "subset"]),
 ];
@@ -192,22 +185,18 @@ macro_rules! token_id {
 
 const END: &[Spec] = &[
     Spec::new("bos-token", "TEXT", "Token that begins each document", token_text!(begin))
-        .label("begin token")
         .unset("what the template of the tokenizer adds")
         .conflicts(&["bos-id"])
         .applies("a format with begin tokens", formats::takes_begin_token)
         .advanced(),
     Spec::new("bos-id", "N", "Token that begins each document, by its id", token_id!(begin))
-        .label("begin token by id")
         .unset("by its text")
         .applies("a format with begin tokens", formats::takes_begin_token)
         .advanced(),
     Spec::new("eos-token", "TEXT", "Token that ends each document", token_text!(end))
-        .label("end token")
         .unset("what the template of the tokenizer adds")
         .conflicts(&["eos-id"]),
     Spec::new("eos-id", "N", "Token that ends each document, by its id", token_id!(end))
-        .label("end token by id")
         .unset("by its text")
         .advanced(),
     Spec::new(
@@ -216,7 +205,6 @@ const END: &[Spec] = &[
         "Entry of the vocabulary that is a special token, too: texts are cut at it (repeat)",
         list!(None, special_tokens),
     )
-    .label("special tokens")
     .unset("those of the tokenizer file")
     .advanced(),
 ];
@@ -280,7 +268,6 @@ const FILES_OF_TOKENS: &[Spec] = &[
             },
         },
     )
-    .label("own end token")
     .unset("that of --eos-token")
     .applies("a format with an end token of its own", |plan| formats::takes(plan, |info| info.own_end))
     .advanced(),
@@ -308,7 +295,6 @@ const FILES_OF_TOKENS: &[Spec] = &[
             },
         },
     )
-    .label("token type")
     .unset("the usual type of the format")
     .applies("a format with a choice of token types", |plan| formats::takes(plan, |info| info.token_type)),
     Spec::new(
@@ -322,7 +308,6 @@ const FILES_OF_TOKENS: &[Spec] = &[
             set: |plan, tokens| formats::set_shared_answer(plan, |info| info.max_tokens_per_file, tokens),
         },
     )
-    .label("tokens per file")
     .unset("the usual limit of the format, or none")
     .applies("a format with a limit of tokens in a file", |plan| formats::takes(plan, |info| info.max_tokens_per_file))
     .advanced(),

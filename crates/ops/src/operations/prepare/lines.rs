@@ -10,7 +10,7 @@ use crate::job::scan::LiveScan;
 use crate::job::times;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
-use gristmill_core::text::{count, display_safe, duration, grouped};
+use gristmill_core::text::{count, display_safe, duration, grouped, percent};
 use gristmill_core::{
     Cancel, DatasetFacts, Duplicates, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity,
 };
@@ -176,7 +176,7 @@ fn share(part: u64, total: u64) -> String {
     if total == 0 {
         return "–".to_owned();
     }
-    format!("{:.1} %", part as f64 * 100.0 / total as f64)
+    percent(part as f64 / total as f64)
 }
 
 #[cfg(test)]

@@ -3,15 +3,38 @@
 mod options;
 mod preparation;
 
-use super::{missing, Operation, Plan};
+use super::{missing, Advice, AnyPlan, Operation, Plan};
 use crate::job::task::TaskContext;
 use crate::shard::{preview_shards, refusals, run_shard, ShardReport};
 use gristmill_core::options::{Group, Step};
-use gristmill_core::{Outcome, Problem, ShardPlan};
+use gristmill_core::{Outcome, Problem, RunOptions, ShardPlan};
+use gristmill_storage::location::{is_bucket, output_next_to};
 use std::path::PathBuf;
 
 /// The `shard` operation.
 pub struct WriteShards;
+
+/// The endings of files, which are not part of the name of an output.
+const FILE_ENDINGS: [&str; 6] = [".json", ".parquet", ".arrow", ".csv", ".tsv", ".tar"];
+
+/// Returns the proposed folder for the new shards, next to the first input; `None` if that is a pattern or has no name, or if lines of
+/// text are the output.
+pub fn proposed_output(plan: &ShardPlan) -> Option<String> {
+    let input = plan.inputs.first().filter(|input| plan.apart.text_to.is_none() && !is_bucket(input))?;
+    let name = input.file_name()?.to_str().filter(|name| !name.contains(['*', '?', '[', '{']))?;
+    let ends = FILE_ENDINGS.iter().filter_map(|ending| name.find(ending)).filter(|at| *at > 0);
+    let stem = name.get(..ends.min().unwrap_or(name.len()))?;
+    Some(output_next_to(input, &format!("{stem}-shards")).to_string_lossy().into_owned())
+}
+
+/// The advice of `shard`.
+struct ShardAdvice;
+
+impl Advice for ShardAdvice {
+    fn propose(&self, plan: &dyn AnyPlan, option: &str) -> Option<String> {
+        plan.typed::<ShardPlan>().filter(|_| option == "output").and_then(proposed_output)
+    }
+}
 
 impl Plan for ShardPlan {
     fn blank() -> Self {
@@ -39,6 +62,10 @@ impl Operation for WriteShards {
         missing::<Self>(plan).into_iter().filter(is_missing).chain(refusals(plan)).collect()
     }
 
+    fn advice(_: &RunOptions) -> Box<dyn Advice> {
+        Box::new(ShardAdvice)
+    }
+
     fn recent(plan: &ShardPlan) -> Option<PathBuf> {
         plan.output.clone().or_else(|| plan.apart.text_to.clone())
     }
@@ -49,5 +76,20 @@ impl Operation for WriteShards {
 
     fn run(plan: &ShardPlan, context: &TaskContext) -> Outcome<ShardReport> {
         run_shard(context, plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proposed_output_is_next_to_the_first_input() {
+        let of = |input: &str| proposed_output(&ShardPlan { inputs: vec![input.into()], ..ShardPlan::default() });
+        assert_eq!(of("/data/coco").as_deref(), Some("/data/coco-shards"));
+        assert_eq!(of("s3://b/web.v2/a.jsonl.gz").as_deref(), Some("s3://b/web.v2/a-shards"));
+        assert_eq!(of("https://h/web.tar").as_deref(), Some("web-shards"));
+        assert_eq!((of("/data/web-{000..009}.tar"), of("/")), (None, None));
+        assert_eq!(proposed_output(&ShardPlan::default()), None);
     }
 }

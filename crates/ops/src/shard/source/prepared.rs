@@ -53,7 +53,7 @@ impl PreparedInput {
         let has_samples = |shard: &String| counts.get(shard.as_str()) > Some(&0) && !is_left_out(shard);
         let divided = lists.iter().filter(|(name, shards)| is_chosen(name) && shards.iter().any(has_samples)).count();
         if divided > 1 && plan.inputs.len() > 1 && !choice.one_split && choice.splits.is_empty() {
-            let failure = Failure::usage(ACTIVITY, "it has several splits, and it is one of several inputs");
+            let failure = Failure::usage(ACTIVITY, "one of several inputs has several splits");
             let hint = "--split NAMES keeps these splits apart; --one-split writes everything into one";
             return Err(failure.on(Subject::path(root)).with_hint(hint));
         }

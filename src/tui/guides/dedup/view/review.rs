@@ -7,7 +7,7 @@ use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
 use gristmill_core::dedup::Mode;
-use gristmill_core::text::{bytes, count, display_safe, duration};
+use gristmill_core::text::{bytes, count, display_safe, percent};
 use gristmill_core::{DedupPlan, Severity};
 use gristmill_data::source::dedup::Listing;
 use gristmill_ops::job::dedup::DedupEstimate;
@@ -63,16 +63,19 @@ fn estimate_lines(plan: &DedupPlan, found: &DedupEstimate, columns: usize, ui: &
     if let Some(known) = known {
         let verb = if plan.mode == Mode::Remove { "cut out" } else { "listed" };
         let words = format!(
-            "{}{} ({:.1} %) {verb}, repeats of {} and more",
+            "{}{} ({}) {verb}, repeats of {} and more",
             if known.is_exact { "" } else { "~" },
             bytes(known.removed_bytes),
-            known.share * 100.0,
+            percent(known.share),
             count(known.min_length, "byte")
         );
         lines.push(Line::from(Span::styled(fitted(&words), ui.theme.title)));
     }
-    let mut needs =
-        format!("about {} {dot} at most {} of memory", duration(found.estimated), bytes(found.memory_bytes));
+    let mut needs = format!(
+        "{} {dot} at most {} of memory",
+        gristmill_core::text::about(found.estimated),
+        bytes(found.memory_bytes)
+    );
     if found.scratch_bytes == 0 {
         needs.push_str(&format!(" {dot} no scratch space"));
     }

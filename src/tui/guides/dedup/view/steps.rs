@@ -1,7 +1,7 @@
 //! Draws the steps of the form of dedup.
 
 use super::passage_lines;
-use crate::tui::form::{draw_below, draw_fields, from_row, Form, Guide as _, MouseTarget};
+use crate::tui::form::{draw_below, draw_fields, from_row, Form, MouseTarget};
 use crate::tui::guides::dedup::guide::{plan_of, DedupGuide, LENGTHS, OWN_LENGTH};
 use crate::tui::guides::text_files::{file_line, listing_lines};
 use crate::tui::keymap::{Action, Context};
@@ -12,7 +12,7 @@ use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::text;
 use gristmill_core::dedup::{Mode, SHOWN_LENGTHS};
-use gristmill_core::text::{bytes, count, grouped};
+use gristmill_core::text::{bytes, count, grouped, percent};
 use gristmill_core::Outcome;
 use gristmill_ops::job::dedup::DedupEstimate;
 use ratatui::layout::Rect;
@@ -35,7 +35,7 @@ const BOUNDS_COLUMNS: usize = 10;
 pub fn draw_source(guide: &DedupGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     let fields = form.fields().to_vec();
-    let line = draw_fields(form, guide.columns().label, frame, area, 0, &fields, ui) + 1;
+    let line = draw_fields(form, frame, area, 0, &fields, ui) + 1;
     let files = guide.known.files.clone();
     let lines = listing_lines(files.as_deref(), columns, ui, |found| {
         let size = found.files.iter().map(|file| file.bytes).sum();
@@ -64,7 +64,7 @@ pub fn draw_length(guide: &mut DedupGuide, form: &mut Form, frame: &mut Frame, a
     draw_lengths(guide, form, frame, place, ui);
     let mut line = rows + 1;
     if guide.is_own {
-        line = draw_fields(form, guide.columns().label, frame, area, line, &[OWN_LENGTH], ui);
+        line = draw_fields(form, frame, area, line, &[OWN_LENGTH], ui);
     }
     let mut lines = Vec::new();
     let length = plan_of(form).min_length;
@@ -130,7 +130,7 @@ fn figures(found: &Outcome<DedupEstimate>, length: u64, room: usize, ui: &Ui) ->
         .unwrap_or_default();
     vec![
         Span::styled(range_bar(known.share, most, room, ui.glyphs), ui.theme.bar(0)),
-        Span::raw(text::pad_start(&format!("{about}{:.1} %", known.share * 100.0), SHARE_COLUMNS)),
+        Span::raw(text::pad_start(&format!("{about}{}", percent(known.share)), SHARE_COLUMNS)),
         Span::styled(text::pad_start(&bounds, BOUNDS_COLUMNS), ui.theme.muted),
         Span::styled(format!(" {}", text::pad_start(&bytes(known.removed_bytes), 12)), ui.theme.muted),
     ]

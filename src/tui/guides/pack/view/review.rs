@@ -4,7 +4,7 @@ use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
-use gristmill_core::text::{bytes, count, duration};
+use gristmill_core::text::{about, bytes, count};
 use gristmill_core::Severity;
 use gristmill_ops::tokens::pack::PackPreview;
 use ratatui::text::{Line, Span};
@@ -34,8 +34,8 @@ pub fn preview_lines(preview: &PackPreview, output: &str, columns: usize, ui: &U
     ];
     lines.push(Line::from(text::fit_end(&all.join(&format!(" {dot} ")), columns, ui.glyphs)));
     let needs = format!(
-        "about {} {dot} needs {} of {} free",
-        duration(preview.estimated),
+        "{} {dot} needs {} of {} free",
+        about(preview.estimated),
         bytes(preview.needed_bytes),
         bytes(preview.free_bytes)
     );

@@ -1,6 +1,6 @@
 //! Draws the steps of the form of pack.
 
-use crate::tui::form::{draw_below, draw_fields, from_row, Field, Form, Guide as _, MouseTarget};
+use crate::tui::form::{draw_below, draw_fields, from_row, label_columns, Field, Form, MouseTarget};
 use crate::tui::guides::pack::guide::{plan_of, PackGuide, FILES, FOUND, JQ, KEYS, TOKENIZER};
 use crate::tui::guides::pack::pack_facts::TokenizerPreview;
 use crate::tui::guides::pack::probe::{size_words, template_words};
@@ -12,7 +12,7 @@ use crate::tui::widgets::page::{failure_lines, reason_lines, waiting, wrapped};
 use crate::tui::widgets::preview::token_line;
 use crate::tui::widgets::text;
 use gristmill_core::pack::TextField;
-use gristmill_core::text::{agree, bytes, count, grouped};
+use gristmill_core::text::{agree, bytes, count, grouped, percent};
 use gristmill_data::preview::text::wrap_ranges;
 use gristmill_data::preview::tokens::TokenText;
 use gristmill_ops::operations::pack::lines_of_choices;
@@ -33,7 +33,7 @@ const KEY_ROWS: usize = 8;
 pub fn draw_source(guide: &PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     let fields: Vec<Field> = form.fields().iter().copied().filter(|field| *field != FILES).collect();
-    let line = draw_fields(form, guide.columns().label, frame, area, 0, &fields, ui) + 1;
+    let line = draw_fields(form, frame, area, 0, &fields, ui) + 1;
     let (files, plan) = (guide.known.files.clone(), plan_of(form));
     let choices = lines_of_choices(&guide.known.choices);
     let choices: Vec<_> = choices.iter().flat_map(|(_, line)| wrapped(line, columns, ui.theme.text)).collect();
@@ -70,7 +70,7 @@ pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame
     draw_keys(guide, form, frame, place, documents.lines.len(), ui);
     let mut line = height + 1;
     if form.fields().contains(&JQ) {
-        line = draw_fields(form, guide.columns().label, frame, area, line, &[JQ], ui);
+        line = draw_fields(form, frame, area, line, &[JQ], ui);
     }
     let mut lines = Vec::new();
     for why in &documents.failures {
@@ -144,7 +144,7 @@ fn draw_keys(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Re
             return Line::from(vec![Span::raw(format!("{sign} ")), Span::styled(words, ui.theme.text)]);
         };
         let name = text::pad_end(&text::fit_end(&key.name, widest, ui.glyphs), widest);
-        let share = format!("{:>4} %", key.documents * 100 / documents.max(1));
+        let share = text::pad_start(&percent(key.documents as f64 / documents.max(1) as f64), 6);
         let room = columns.saturating_sub(widest + 14);
         let quote = if key.is_text { "\"" } else { "" };
         let example = text::fit_end(&key.example.replace('\n', " "), room.saturating_sub(2 * quote.len()), ui.glyphs);
@@ -159,19 +159,18 @@ fn draw_keys(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Re
 /// Draws the tokenizer, the tokenizers that were found, and a real document token by token.
 pub fn draw_tokenizer(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    let label = guide.columns().label;
-    let mut line = draw_fields(form, label, frame, area, 0, &[TOKENIZER], ui);
+    let mut line = draw_fields(form, frame, area, 0, &[TOKENIZER], ui);
     let rows = guide.found.len.min(FOUND_ROWS).min(usize::from(area.height / 4));
     if rows > 0 {
         let place = Rect { height: u16::try_from(rows).unwrap_or(0), ..from_row(area, line) };
-        let indent = label.saturating_sub(2).min(place.width);
+        let indent = label_columns(form, area.width).saturating_sub(2).min(place.width);
         let place = Rect { x: place.x + indent, width: place.width - indent, ..place };
         draw_found(guide, form, frame, place, ui);
         line += rows;
     }
     let is_drawn = |field: &Field| [TOKENIZER, FOUND].contains(field);
     let others: Vec<Field> = form.fields().iter().copied().filter(|field| !is_drawn(field)).collect();
-    line = draw_fields(form, label, frame, area, line, &others, ui) + 1;
+    line = draw_fields(form, frame, area, line, &others, ui) + 1;
     let mut lines = Vec::new();
     let name = plan_of(form).tokenizer;
     match guide.known.tokenizer_of(&name) {

@@ -29,9 +29,9 @@ pub fn draw(step: &mut MediaStep, frame: &mut Frame, area: Rect, answers: &Answe
         Section::growing(u16::try_from(probed.len().min(2)).unwrap_or(2), probed.len(), 3),
     ];
     let places = stack(area, &sections);
-    let about = "sizes and durations, for the loader to know without a read";
+    let about = "sizes and durations, which the loader then need not read";
     let about = Line::from(Span::styled(text::fit_end(about, columns, context.ui.glyphs), context.ui.theme.muted));
-    let title = heading("Record what pictures, sounds and videos are?", context.ui);
+    let title = heading("Record facts about pictures, sound and video?", context.ui);
     draw_lines(frame.buffer_mut(), places[0], [title, about]);
     draw_options(step, frame, places[1], context);
     draw_lines(frame.buffer_mut(), places[3], counts);

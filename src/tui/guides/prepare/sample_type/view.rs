@@ -78,10 +78,8 @@ fn describe_selected(step: &TypeStep, answers: &Answers, columns: usize, context
     let wrapped = |words: &str| text::wrap(words, columns).into_iter().map(Line::from).collect::<Vec<_>>();
     match step.choice {
         Choice::Known(t) => {
-            let mut lines = vec![Line::from(vec![
-                Span::styled(t.class, ui.theme.title),
-                Span::styled(format!("  {}", t.what), ui.theme.muted),
-            ])];
+            let mut lines = vec![Line::from(Span::styled(t.class, ui.theme.title))];
+            lines.extend(text::wrap(t.what, columns).into_iter().map(muted));
             if t.fields.is_empty() {
                 lines.push(muted("no fields of its own".into()));
             }
@@ -144,8 +142,8 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, context: &DrawCo
     if matches!(step.choice, Choice::Known(_) | Choice::Own) {
         draw_lines(frame.buffer_mut(), row(area, line), [heading("Filled by", ui)]);
         let options = [
-            (FieldSource::FieldMap, "a field map", "which part goes into which field; checked on real samples"),
-            (FieldSource::Loader, "sample_loader.py", "deprecated: a Python template for you to complete"),
+            (FieldSource::FieldMap, "a field map", "a part or value for each field"),
+            (FieldSource::Loader, "sample_loader.py", "deprecated Python template"),
         ];
         for (option, (value, label, note)) in options.into_iter().enumerate() {
             line += 1;
@@ -158,7 +156,7 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, context: &DrawCo
     }
     if step.choice == Choice::Crude {
         let target = ClickTarget::Switch(step.number_of(FocusStop::Cooker));
-        let (label, note) = ("write cooker.py", "a skeleton with your parts, ready to be filled in");
+        let (label, note) = ("write cooker.py", "a template with your parts");
         let (is_on, is_focused) = (step.cooker, at == FocusStop::Cooker);
         let option = StepOption { target, is_on, label, note, is_focused, label_columns: 17 };
         context.draw_option(frame.buffer_mut(), row(area, 1), option);

@@ -7,9 +7,8 @@ use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, heading, row, severity_sign, stack, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::{draw_table, padded, popup, text, Align, Cell, Column};
-use gristmill_core::text::{bytes, count, grouped};
+use gristmill_core::text::{bytes, count, grouped, percent};
 use gristmill_core::{DatasetFacts, Duplicates, Problem, Rerun, ShardFacts, ShardState, Tgz};
-use gristmill_ops::engine::plan::fields::percent;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -92,7 +91,7 @@ fn part_lines(facts: &DatasetFacts, columns: usize, context: &DrawContext) -> Ve
     let mut used = 7;
     for (shown, (name, _)) in parts.iter().enumerate() {
         let name = text::fit_end(name, 24, ui.glyphs);
-        let share = format!("{} %", percent(facts.part_share(parts[shown].0)));
+        let share = percent(facts.part_share(parts[shown].0));
         let width = text::width(&name) + text::width(&share) + 4;
         if used + width > columns && used > 7 {
             if lines.len() == 2 {

@@ -8,9 +8,8 @@ use super::{FocusStop, Mode, SplitsStep};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, Section};
 use crate::tui::widgets::{draw_panel, popup, split_bar, text};
-use gristmill_core::text::{count, grouped};
+use gristmill_core::text::{count, grouped, percent};
 use gristmill_core::{Problem, ProblemKind, ShardId};
-use gristmill_ops::engine::plan::fields::percent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -317,7 +316,7 @@ pub(in super::super) fn draw_bars(frame: &mut Frame, area: Rect, answers: &Answe
 fn bar_line(bar: &Bar, name_columns: usize, columns: usize, is_counted: bool, context: &DrawContext) -> Line<'static> {
     let ui = context.ui;
     let about = if is_counted { "" } else { "~" };
-    let share = text::pad_start(&format!("{about}{} %", percent(bar.share)), 8);
+    let share = text::pad_start(&format!("{about}{}", percent(bar.share)), 8);
     let wide = columns >= name_columns + 48;
     let (shards, samples) = if wide {
         let samples = format!("{about}{}", count(bar.samples, "sample"));

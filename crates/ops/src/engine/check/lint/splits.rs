@@ -65,7 +65,7 @@ pub(in crate::engine::check) fn check(prepared: &PreparedDataset, problems: &dyn
         }
         if !any {
             let why = if shards.is_empty() { "it has no shard" } else { "every shard of it is excluded or unknown" };
-            let message = format!("split '{split}' is empty: {why}; a trainer that asks for it fails");
+            let message = format!("split '{split}' is empty: {why}; a trainer that uses it fails");
             problems.report(Problem::note(ProblemKind::EmptySplit, Subject::field(split), message))?;
         }
     }

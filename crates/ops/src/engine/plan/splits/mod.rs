@@ -197,10 +197,9 @@ fn with_sampleless_notes(mut resolved: ResolvedSplits, shards: &[ShardFacts]) ->
         let is_empty = !of.is_empty() && of.iter().all(|shard| is_read(shard) && shard.samples == 0);
         // A data set without any samples is reported by another check.
         if is_empty && shards.iter().any(|shard| shard.samples > 0) {
-            let message =
-                format!("{name} has {}, and no sample", gristmill_core::text::count(of.len() as u64, "shard"));
+            let message = format!("it has no samples in {}", gristmill_core::text::count(of.len() as u64, "shard"));
             let problem = Problem::note(ProblemKind::EmptySplit, Subject::field(name.as_str()), message);
-            let hint = "exclude shards that hold nothing, or divide them otherwise: a trainer that asks for it fails";
+            let hint = "exclude shards that hold nothing, or divide them otherwise: a trainer that uses it fails";
             resolved.problems.push(problem.with_hint(hint));
         }
     }

@@ -409,7 +409,7 @@ fn split_whose_scanned_shards_have_no_samples_is_reported() {
     assert!(resolve_in(&plan, &facts).problems.is_empty(), "one is still to be read");
     facts.shards[2].state = ShardState::Scanned;
     let problem = only(&resolve_in(&plan, &facts), ProblemKind::EmptySplit).clone();
-    assert_eq!(problem.message, "val has 2 shards, and no sample");
+    assert_eq!(problem.message, "it has no samples in 2 shards");
     facts.shards[2].samples = 1;
     assert!(resolve_in(&plan, &facts).problems.is_empty());
 }

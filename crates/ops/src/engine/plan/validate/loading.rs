@@ -1,6 +1,5 @@
 //! Checks sample type and field map against the content of the data set.
 
-use crate::engine::plan::fields::percent;
 use crate::engine::plan::{classes, nearest};
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
@@ -141,7 +140,7 @@ fn report_missing_parts(
     }
     let share = having as f64 / facts.samples_seen as f64;
     let message = format!(
-        "{}{} of {} {} {} {} ({}{} % have it); the trainer fails on them",
+        "{}{} of {} {} {} {} ({}{} have it); the trainer fails on them",
         if one { "" } else { "at least " },
         gristmill_core::text::grouped(lacking),
         gristmill_core::text::count(facts.samples_seen, "sample"),
@@ -149,7 +148,7 @@ fn report_missing_parts(
         if one { "no part" } else { "none of the parts" },
         there.iter().map(|part| format!("'{part}'")).collect::<Vec<_>>().join(", "),
         if one { "" } else { "at most " },
-        percent(share)
+        gristmill_core::text::percent(share)
     );
     let make = if compat { Problem::note } else { Problem::problem };
     problems.push(

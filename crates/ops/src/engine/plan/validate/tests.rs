@@ -94,7 +94,9 @@ fn part_missing_in_some_samples_is_a_problem_with_their_number() {
     assert_eq!(problem.severity, Severity::Problem);
     let plan = PreparePlan { loading: field_map("TextSample", &[("text", "a,b")]), ..answered() };
     let problem = the(&plan, &facts(&["a.tar"], &[("a", 300), ("b", 500)]), ProblemKind::SampleLacksPart);
-    assert!(problem.message.starts_with("at least 200 of 1,000 samples have none of the parts 'a', 'b' (at most 80 %"));
+    assert!(problem
+        .message
+        .starts_with("at least 200 of 1,000 samples have none of the parts 'a', 'b' (at most 80.0 %"));
 }
 
 #[test]

@@ -28,8 +28,7 @@ const OPTIONS: &[Spec] = &[
                 _ => {}
             },
         },
-    )
-    .label("variable size"),
+    ),
     Spec::new(
         "mask-parts",
         "A,B",
@@ -50,7 +49,6 @@ const OPTIONS: &[Spec] = &[
             },
         },
     )
-    .label("masked parts")
     .unset("system,prompt")
     .needs("loss-masks")
     .applies("the loss masks of forager", has_masked_parts)
@@ -71,7 +69,6 @@ const OPTIONS: &[Spec] = &[
             },
         },
     )
-    .label("mask end token")
     .needs("loss-masks")
     .applies("the loss masks of forager", has_masked_parts)
     .advanced(),
@@ -81,7 +78,6 @@ const OPTIONS: &[Spec] = &[
         "End of the name of each sample file",
         text_or!(usual_forager().file_suffix, forager?.file_suffix),
     )
-    .label("name suffix")
     .default("tokenized-samples")
     .advanced(),
     Spec::new(

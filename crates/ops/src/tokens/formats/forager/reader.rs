@@ -9,7 +9,7 @@ use crate::job::pool::run_units;
 use crate::tokens::formats::forager::facts::{check_forager, counted, forager_facts};
 use crate::tokens::formats::forager::samples::Samples;
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{display_safe, grouped, size};
+use gristmill_core::text::{bytes as size, display_safe, grouped};
 use gristmill_core::{Handles, Outcome, ProblemLog, TokenKind};
 use gristmill_data::formats::forager::kind::SAMPLES;
 use std::path::Path;

@@ -12,7 +12,7 @@ use crate::engine::check::tokens::Depth;
 use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
 use crate::job::check::each_unit;
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{count, display_safe, grouped, size};
+use gristmill_core::text::{bytes as size, count, display_safe, grouped};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject, TokenKind};
 use gristmill_data::formats::mds::SHARDS;
 use gristmill_storage::files;

@@ -30,7 +30,6 @@ const OPTIONS: &[Spec] = &[
         "Make a pair of the text at this key, in place of --text-key (repeat: a pair of each)",
         list!(None, megatron?.keys),
     )
-    .label("keys of pairs")
     .unset("the key of the text")
     .advanced(),
     Spec::new(

@@ -12,7 +12,7 @@ use crate::job::check::each_unit;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{count, display_safe, grouped, size};
+use gristmill_core::text::{bytes as size, count, display_safe, grouped};
 use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject, TokenKind};
 use gristmill_data::formats::megatron::{index_of, indexes, is_unfinished, tokens_of, FOLDER, PAIR, UNFINISHED};
 use gristmill_data::preview::tokens::TokenCode;

@@ -14,7 +14,6 @@ pub(in super::super) const GROUP: Group<PackPlan> =
 const OPTIONS: &[Spec] = &[
     Spec::new("index", "FILE", "Raw index of the input", optional_path!(modalities?.index))
         .or_store()
-        .label("raw index")
         .unset("the lines are read as they are")
         .advanced(),
     Spec::new(

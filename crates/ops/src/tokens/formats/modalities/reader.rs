@@ -12,7 +12,7 @@ use crate::tokens::formats::modalities::engine::check::{self, facts_of};
 use crate::tokens::formats::modalities::engine::folder::{check_file, files_of, packed_folder};
 use crate::tokens::formats::modalities::job::start_repair;
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{display_safe, grouped, size};
+use gristmill_core::text::{bytes as size, display_safe, grouped};
 use gristmill_core::{Handles, Outcome, RunOptions, TokenKind};
 use gristmill_data::formats::modalities::kind::{PACKED_FILE, PACKED_FOLDER};
 use gristmill_storage::files;

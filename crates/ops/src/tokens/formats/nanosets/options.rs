@@ -38,7 +38,6 @@ const OPTIONS: &[Spec] = &[
     .default("files")
     .advanced(),
     Spec::new("rank", "R", "Only this task, from 0", number!(0..=u32::MAX as u64, nanosets?.rank))
-        .label("only task")
         .unset("all tasks")
         .advanced(),
     Spec::new(
@@ -49,10 +48,7 @@ const OPTIONS: &[Spec] = &[
     )
     .unset("chunks are not cut or shuffled")
     .advanced(),
-    Spec::new("prefix", "P", "Start of every file name", text!(nanosets?.prefix))
-        .label("name prefix")
-        .unset("none")
-        .advanced(),
+    Spec::new("prefix", "P", "Start of every file name", text!(nanosets?.prefix)).unset("none").advanced(),
     Spec::new(
         "names",
         "HOW",
@@ -76,7 +72,6 @@ const OPTIONS: &[Spec] = &[
         optional_path!(paths_file),
     )
     .or_store()
-    .label("list of files")
     .unset("all files")
     .advanced(),
     Spec::new(
@@ -85,11 +80,9 @@ const OPTIONS: &[Spec] = &[
         "Leave out the first N usable documents of each task",
         number_or!(0, 0..=u64::MAX, nanosets?.skip),
     )
-    .label("skip documents")
     .unset("none")
     .advanced(),
     Spec::new("limit", "N", "Take at most N usable documents of each task", number!(0..=u64::MAX, nanosets?.limit))
-        .label("documents")
         .unset("all")
         .advanced(),
     Spec::new(
@@ -99,7 +92,6 @@ const OPTIONS: &[Spec] = &[
         optional_path!(nanosets?.logging_dir),
     )
     .or_store()
-    .label("log folder")
     .unset("no logs")
     .advanced(),
 ];

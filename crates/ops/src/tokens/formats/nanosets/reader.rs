@@ -8,7 +8,7 @@ use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
 use crate::job::check::each_unit;
 use crate::tokens::formats::nanosets::engine::{check, folder_facts};
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{display_safe, grouped, size};
+use gristmill_core::text::{bytes as size, display_safe, grouped};
 use gristmill_core::{Failure, Handles, Outcome, ProblemLog, Subject, TokenKind};
 use gristmill_data::formats::nanosets::kind::FOLDER;
 use gristmill_storage::location::threads_for;

@@ -35,5 +35,4 @@ const OPTIONS: &[Spec] = &[Spec::new(
         },
     },
 )
-.label("key of the id")
 .default("id")];
