@@ -16,7 +16,7 @@ fn prepared() -> TestHome {
 
 /// Enters the output, keeps the defaults of the other options, and starts the run.
 fn write_into(story: &mut Story, output: &str) {
-    story.wait_for("Folder of the new shards").type_text(output).keys("enter");
+    story.wait_for("Folder of the new shards").keys("ctrl-u").type_text(output).keys("enter");
     for step in ["Parts of ", "max count", "Shuffle all samples", "Write media as a set", "Write shards only"] {
         story.keys("enter").wait_for(step);
     }
@@ -87,7 +87,7 @@ fn shard_form_shows_samples_keys_parts_and_sizes() {
     }
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("pictures/").wait_for("S  shards").keys("S").wait_for("Folder of the new shards");
-    story.type_text("set").wait_for("First sample").wait_for("seg.png").keys("enter");
+    story.keys("ctrl-u").type_text("set").wait_for("First sample").wait_for("seg.png").keys("enter");
     story.wait_for("Key and part by both rules").wait_for("004_seg").keys("enter");
     story.wait_for("Parts of 5 samples").keys("enter").wait_for("max count");
     story.wait_for("1 shard of").wait_for("10,000 shards").keys("tab").type_text("2").wait_for("3 shards of");
@@ -112,7 +112,7 @@ fn two_sets_are_joined_by_key() {
     // Samples are shown before the output is set.
     story.wait_for("First sample").keys("backtab").type_text("pictures").keys("enter").wait_for("pictures");
     story.wait_for("4 keys occur more than").wait_for("--duplicates merge");
-    story.keys("tab").type_text("joined").keys("enter").wait_for("Choose").keys("enter");
+    story.keys("tab ctrl-u").type_text("joined").keys("enter").wait_for("Choose").keys("enter");
     story.wait_for("Write N samples at most").keys("down down down down down down down down down down");
     story.wait_for("What to do with a key").keys("right right").wait_for("< merge >");
     story.wait_for("Parts of 4 samples").wait_for("12 B").wait_for("20 B");
@@ -132,7 +132,7 @@ fn inputs_are_added_moved_and_removed() {
         test_home.file(&format!("{folder}/{folder}.txt"), b"text");
     }
     let mut story = StoryOptions::new(&test_home).arguments(&["shard", "a"]).run();
-    story.wait_for("Folder of the new shards").type_text("out").keys("backtab").type_text("b");
+    story.wait_for("Folder of the new shards").keys("ctrl-u").type_text("out").keys("backtab").type_text("b");
     // Typed text that was not added is not an input.
     story.keys("tab enter").wait_for("Enter in its field adds b").keys("backtab enter").wait_for("▸ b");
     story.type_text("c").keys("enter").wait_for("▸ c");
