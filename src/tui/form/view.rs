@@ -91,10 +91,11 @@ fn draw_help(form: &Form, guide: &dyn Guide, frame: &mut Frame, area: Rect, ui: 
     if rows == 0 {
         return area;
     }
-    if let Some(last) = lines.get_mut(rows - 1).filter(|_| rows < lines.len()) {
+    let is_cut = rows < lines.len();
+    lines.truncate(rows);
+    if let Some(last) = lines.last_mut().filter(|_| is_cut) {
         *last = text::fit_end(&format!("{last} {}", ui.glyphs.ellipsis), columns, ui.glyphs);
     }
-    lines.truncate(rows);
     let height = area.height.saturating_sub(u16::try_from(rows).unwrap_or(area.height));
     let lines = lines.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.muted)));
     draw_lines(frame.buffer_mut(), below(area, height), lines);
