@@ -2,7 +2,7 @@
 
 use super::super::dates::parse_iso_date;
 use super::super::version::ObjectVersion;
-use super::maker::Vendor;
+use super::vendor::Vendor;
 use quick_xml::events::Event;
 use quick_xml::Reader;
 
@@ -171,7 +171,7 @@ pub(in crate::remote) fn sum_of(xml: &[u8], name: &str) -> Option<u64> {
 }
 
 /// Parses a page of a listing; `None` if it is invalid.
-pub(super) fn parse_page(xml: &[u8], maker: Vendor) -> Option<Page> {
+pub(super) fn parse_page(xml: &[u8], vendor: Vendor) -> Option<Page> {
     let mut page = Page::default();
     let (mut is_listing, mut is_encoded, mut is_truncated) = (false, false, false);
     let (mut key, mut version, mut has_size) = (String::new(), ObjectVersion::default(), true);
@@ -183,7 +183,7 @@ pub(super) fn parse_page(xml: &[u8], maker: Vendor) -> Option<Page> {
                 Ok(bytes) => version.bytes = bytes,
                 Err(_) => has_size = false,
             },
-            [_, "Contents", name] if *name == maker.version_element() => version.etag = text.trim().to_owned(),
+            [_, "Contents", name] if *name == vendor.version_element() => version.etag = text.trim().to_owned(),
             [_, "Contents", "LastModified"] => version.modified_ns = parse_iso_date(text).unwrap_or_default(),
             [_, "Contents"] => page.objects.push((std::mem::take(&mut key), std::mem::take(&mut version))),
             [_, "CommonPrefixes", "Prefix"] => page.prefixes.push(text.to_owned()),

@@ -11,13 +11,13 @@ use super::config::{S3Config, FIRST_REGION};
 use super::crc64nvme::{checksum_of, CHECKSUM};
 use super::credentials::CredentialChain;
 use super::keys::{CurrentKeys, FindKeys, Keys};
-use super::maker::Vendor;
 use super::object::ObjectClient;
 use super::profiles::Profiles;
 use super::refusal::{Refusal, BUSY};
 use super::s3_settings::S3Settings;
 use super::signature::{insert, Signer};
 use super::upload::GrowingUpload;
+use super::vendor::Vendor;
 use bytes::Bytes;
 use gristmill_core::{Failure, Mutex, Outcome, Subject};
 use reqwest::header::HeaderMap;
@@ -41,7 +41,7 @@ const CHECKSUM_KIND: &str = "x-amz-checksum-algorithm";
 pub(in crate::remote) struct S3Context {
     pub(super) network: Arc<Network>,
     pub(super) config: S3Config,
-    pub(super) maker: Vendor,
+    pub(super) vendor: Vendor,
     pub(super) credentials: CurrentKeys,
 }
 
@@ -57,7 +57,7 @@ impl S3Context {
         let region = config.region.clone().unwrap_or_else(|| FIRST_REGION.to_owned());
         let chain = CredentialChain::new(Arc::clone(&network), settings, environment, profiles, region);
         let credentials = CurrentKeys::new(Box::new(chain), config.is_anonymous);
-        Ok(Self { network, config, maker: Vendor::Amazon, credentials })
+        Ok(Self { network, config, vendor: Vendor::Amazon, credentials })
     }
 
     /// Creates the context of Google's store. `endpoint` is an unusual endpoint and the name of its setting.
@@ -69,7 +69,7 @@ impl S3Context {
         tokens: Box<dyn FindKeys>,
     ) -> Outcome<Self> {
         let config = S3Config::of_google(usual, endpoint, is_anonymous, &remote_settings().new_objects)?;
-        Ok(Self { network, config, maker: Vendor::Google, credentials: CurrentKeys::new(tokens, is_anonymous) })
+        Ok(Self { network, config, vendor: Vendor::Google, credentials: CurrentKeys::new(tokens, is_anonymous) })
     }
 }
 
@@ -245,7 +245,7 @@ impl S3Client {
 
     fn remember_refusal(&self, call: &Call, refusal: &Refusal) {
         let name = match () {
-            () if refusal.concerns_all(self.context.maker) => String::new(),
+            () if refusal.concerns_all(self.context.vendor) => String::new(),
             () if call.is_read() && [401, 403].contains(&refusal.status) => name_of(call),
             () => return,
         };
@@ -256,8 +256,8 @@ impl S3Client {
     /// Returns the address of a key in the form that users type.
     pub(super) fn address(&self, key: &str) -> String {
         match key {
-            "" => format!("{}://{}", self.context.maker.scheme(), self.bucket),
-            key => format!("{}://{}/{key}", self.context.maker.scheme(), self.bucket),
+            "" => format!("{}://{}", self.context.vendor.scheme(), self.bucket),
+            key => format!("{}://{}/{key}", self.context.vendor.scheme(), self.bucket),
         }
     }
 
@@ -283,7 +283,7 @@ impl S3Client {
                 failure.with_hint("run it with fewer --connections, or spread the data over more prefixes")
             }
             Some((_, source)) => failure.with_hint(format!("the address of the store is from {source}")),
-            None if self.context.maker == Vendor::Google => failure.with_hint("check the network"),
+            None if self.context.vendor == Vendor::Google => failure.with_hint("check the network"),
             None => failure.with_hint("check the network; --endpoint-url is for a store that is not Amazon's"),
         }
     }
@@ -295,7 +295,7 @@ impl S3Client {
 
     /// Returns the header with which the store checks the body of a request, or the header that announces it for the parts of an upload.
     fn checksum(&self, call: &Call) -> Option<(&'static str, String)> {
-        if self.context.maker != Vendor::Amazon || self.has_no_checksums.load(Ordering::Relaxed) {
+        if self.context.vendor != Vendor::Amazon || self.has_no_checksums.load(Ordering::Relaxed) {
             return None;
         }
         match call.method {
@@ -331,20 +331,20 @@ impl S3Client {
         let etag = call.etag.as_deref().or(Some(answer.version.as_str())).filter(|etag| !etag.is_empty());
         let is_of_version = call.range.is_some() || matches!(call.condition, Condition::IfStamp(_));
         if let (Some(etag), true) = (etag, is_of_version) {
-            self.context.maker.add_version(etag, headers);
+            self.context.vendor.add_version(etag, headers);
         }
-        self.context.maker.add_condition(call.condition, headers);
+        self.context.vendor.add_condition(call.condition, headers);
         call.headers.iter().for_each(|(name, value)| insert(headers, name, value));
         if call.makes_object() {
             self.context.config.object_headers.iter().for_each(|(name, value)| insert(headers, name, value));
         }
-        if self.context.maker == Vendor::Google {
-            self.context.maker.add_token(&call.method, headers, keys, &call.body);
+        if self.context.vendor == Vendor::Google {
+            self.context.vendor.add_token(&call.method, headers, keys, &call.body);
         } else if self.context.config.request_payer {
             insert(headers, "x-amz-request-payer", "requester");
         }
         checksum.into_iter().for_each(|(name, value)| insert(headers, name, value));
-        if let Some(keys) = keys.filter(|_| self.context.maker == Vendor::Amazon) {
+        if let Some(keys) = keys.filter(|_| self.context.vendor == Vendor::Amazon) {
             let signer = Signer { keys, region, service: "s3", time: self.clock.now() };
             // A body that the store compares with a checksum need not be signed if TLS protects it.
             let is_checked = url.scheme() == "https"
@@ -373,7 +373,7 @@ impl S3Client {
         }
         // The refusal of an access token has no specific code.
         let is_ended = ["ExpiredToken", "TokenRefreshRequired"].contains(&refusal.code.as_str())
-            || refusal.status == 401 && self.context.maker == Vendor::Google;
+            || refusal.status == 401 && self.context.vendor == Vendor::Google;
         if let (Some(keys), true, false) = (&refusal.keys, is_ended, corrections.keys) {
             corrections.keys = true;
             self.context.credentials.forget(keys);

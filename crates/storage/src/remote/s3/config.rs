@@ -2,10 +2,10 @@
 
 use super::super::environment::Environment;
 use super::super::store_settings::NewObjects;
-use super::maker::Vendor;
 use super::profiles::Profiles;
 use super::s3_settings::S3Settings;
 use super::signature::encode;
+use super::vendor::Vendor;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::Url;
 

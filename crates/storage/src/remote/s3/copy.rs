@@ -4,10 +4,10 @@ use super::super::network::Answer;
 use super::super::version::{etag_of, plain_etag, ObjectVersion};
 use super::checksum::ObjectChecksum;
 use super::client::{Action, Call};
-use super::maker::Vendor;
 use super::object::{bytes_in, finish_read, head, ObjectClient as _};
 use super::resume::ResumeRecord;
 use super::signature::encode;
+use super::vendor::Vendor;
 use super::write::{write, Parts, MAX_PARTS};
 use super::S3Store;
 use crate::store::{Condition, PendingCheck, WatchBytes};
@@ -33,7 +33,7 @@ fn part_bytes(size: u64) -> u64 {
 impl S3Store {
     /// Copies the current version of an object from any bucket. Returns `false` if the store refuses this.
     pub(super) fn copy_object(&self, (source, from): (&Self, &str), to: &str, watch: &WatchBytes) -> io::Result<bool> {
-        if self.client.context.maker == Vendor::Google {
+        if self.client.context.vendor == Vendor::Google {
             // Its copy requests have other headers, and it does not copy parts.
             return Ok(false);
         }
@@ -94,7 +94,7 @@ impl S3Store {
 
     /// Returns the MD5 of an object, which is the tag of an object that was put by one request.
     pub(super) fn md5_of(&self, key: &str) -> io::Result<Option<String>> {
-        if self.client.context.maker == Vendor::Google {
+        if self.client.context.vendor == Vendor::Google {
             return Ok(None);
         }
         let etag = match self.known.version(key) {
@@ -106,13 +106,13 @@ impl S3Store {
 
     /// Requests the checksum of an object: a CRC of its content; or its MD5 if the connection is not protected by TLS.
     pub(super) fn begin_check_of(&self, key: &str) -> PendingCheck {
-        let headers = match self.client.context.maker {
+        let headers = match self.client.context.vendor {
             Vendor::Amazon => vec![("x-amz-checksum-mode", "ENABLED".to_owned())],
             Vendor::Google => Vec::new(),
         };
         let answer = self.begin_call(Call { headers, ..head(key) });
         let is_plain = self.client.endpoint().is_some_and(|address| address.starts_with("http://"));
-        let has_md5 = is_plain && self.client.context.maker == Vendor::Amazon;
+        let has_md5 = is_plain && self.client.context.vendor == Vendor::Amazon;
         let client = Arc::clone(&self.client);
         Box::new(move || {
             let answer = finish_read(answer).ok()?.ok()?;

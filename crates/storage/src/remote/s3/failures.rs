@@ -2,8 +2,8 @@
 
 use super::super::network::ACTIVITY;
 use super::client::{Action, S3Client};
-use super::maker::Vendor;
 use super::refusal::Refusal;
+use super::vendor::Vendor;
 use crate::store::NO_BUCKET;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
@@ -13,7 +13,7 @@ pub(super) fn failure_of(refusal: &Refusal, client: &S3Client, action: Action, k
     let (why, hint) = reason(refusal, client, action, key);
     let mut failure = Failure::environment(ACTIVITY, why).on(Subject::path(client.address(key)));
     failure.kind = match (action, refusal.status) {
-        _ if refusal.concerns_all(client.context.maker) => None,
+        _ if refusal.concerns_all(client.context.vendor) => None,
         (Action::Read, 412) => Some(ProblemKind::ChangedDuringScan),
         (Action::Read, _) => Some(ProblemKind::Unreadable),
         _ => Some(ProblemKind::Other),
@@ -29,7 +29,7 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
     let text = |why: &str, hint: &str| (why.to_owned(), hint.to_owned());
     let key_end = || refusal.keys.as_ref().map(|keys| keys.id_end()).unwrap_or_default();
     match (refusal.status, refusal.code.as_str()) {
-        (_, "NoSuchBucket") => match client.context.maker {
+        (_, "NoSuchBucket") => match client.context.vendor {
             Vendor::Amazon => text(NO_BUCKET, "check its name, and --endpoint-url if the store is not Amazon's"),
             Vendor::Google => text(NO_BUCKET, "check its name"),
         },
@@ -47,7 +47,7 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
         (_, "SignatureDoesNotMatch") => {
             (format!("the secret of the key {} is wrong", key_end()), key_hint(refusal, client))
         }
-        (401, _) if refusal.keys.is_some() && client.context.maker == Vendor::Google => {
+        (401, _) if refusal.keys.is_some() && client.context.vendor == Vendor::Google => {
             ("the credentials have expired".to_owned(), format!("renew {}", source(refusal)))
         }
         (_, "ExpiredToken" | "TokenRefreshRequired") => {
@@ -85,7 +85,7 @@ fn without_keys(client: &S3Client) -> (String, String) {
     }
     let (why, hint) = match client.context.config.is_anonymous {
         true => ("it may not be read without a signature", "run it without --anonymous, with credentials that may read it"),
-        false if client.context.maker == Vendor::Google => (
+        false if client.context.vendor == Vendor::Google => (
             "no credentials for this store were found",
             "tried: CLOUDSDK_AUTH_ACCESS_TOKEN, GOOGLE_APPLICATION_CREDENTIALS, the file of `gcloud auth application-default login`, the \
              metadata of the machine; for a public bucket, run it with --anonymous",
@@ -116,7 +116,7 @@ fn key_hint(refusal: &Refusal, client: &S3Client) -> String {
 }
 
 fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
-    if client.context.maker == Vendor::Google {
+    if client.context.vendor == Vendor::Google {
         let (verb, right) = match action {
             Action::ListBuckets => ("list it", "buckets.list"),
             Action::List => ("list it", "objects.list"),

@@ -4,9 +4,9 @@ use super::super::dates::{now, parse_http_date, parse_iso_date};
 use super::super::network::Answer;
 use super::answers::{parse_parts, parse_uploads, sum_of, ListedPart, UploadPage};
 use super::client::{Action, Call};
-use super::maker::Vendor;
 use super::object::{finish_read, get_range, PendingAnswer};
 use super::resume::BegunUpload;
+use super::vendor::Vendor;
 use super::write::{write, MAX_PARTS};
 use super::S3Store;
 use crate::store::{Condition, StoreGuards, StoreSettings, UnfinishedUpload};
@@ -47,7 +47,7 @@ impl S3Store {
             Some((_, source)) => format!("{url}, from {source}"),
             None => url.to_string(),
         };
-        let region = if self.client.context.maker == Vendor::Google { String::new() } else { region };
+        let region = if self.client.context.vendor == Vendor::Google { String::new() } else { region };
         Ok(StoreSettings { credentials, region, endpoint })
     }
 
@@ -55,7 +55,7 @@ impl S3Store {
     /// known to check conditions; other stores are tested, for absence only once.
     pub(super) fn checks_condition(&self, key: &str, content: &[u8], condition: Condition) -> io::Result<bool> {
         let context = &self.client.context;
-        let is_known = context.maker == Vendor::Google || context.config.endpoint.is_none();
+        let is_known = context.vendor == Vendor::Google || context.config.endpoint.is_none();
         let is_of_version = matches!(condition, Condition::IfStamp(_));
         let known = self.client.obeys_absence.get().copied().filter(|obeys| !obeys || !is_of_version);
         if let Some(obeys) = is_known.then_some(true).or(known) {
@@ -85,7 +85,7 @@ impl S3Store {
         let put = || write(Method::PUT, key, Vec::new(), Bytes::copy_from_slice(content));
         let with = |name: &'static str, value: &str| Call { headers: vec![(name, value.to_owned())], ..put() };
         // A version that does not exist.
-        let other = if self.client.context.maker == Vendor::Google { "1" } else { NO_VERSION };
+        let other = if self.client.context.vendor == Vendor::Google { "1" } else { NO_VERSION };
         self.known.forget(key);
         Ok(StoreGuards {
             if_absent: is_refused(Call { condition: Condition::IfAbsent, ..put() }, [409, 412])?,

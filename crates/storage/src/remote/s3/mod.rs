@@ -15,7 +15,6 @@ mod credentials;
 mod failures;
 mod inspect;
 mod keys;
-mod maker;
 mod object;
 mod profiles;
 mod queue;
@@ -27,6 +26,7 @@ mod staged;
 #[cfg(test)]
 mod tests;
 mod upload;
+mod vendor;
 mod write;
 
 use super::super::files::FileInfo;
@@ -111,7 +111,7 @@ impl ObjectClient for S3Client {
     }
 
     fn version_of(&self) -> fn(&HeaderMap) -> String {
-        self.context.maker.version_of()
+        self.context.vendor.version_of()
     }
 
     fn is_missing(&self, refusal: &Refusal) -> bool {
@@ -177,7 +177,7 @@ impl S3Store {
 
     /// Returns the page of a listing that was requested.
     fn page(&self, answer: PendingAnswer) -> io::Result<Page> {
-        let parse = |answer: &Answer| parse_page(&answer.body, self.client.context.maker);
+        let parse = |answer: &Answer| parse_page(&answer.body, self.client.context.vendor);
         self.parsed(finish_read(answer)?, parse, "with a listing that cannot be read", (Action::List, ""))
     }
 }
@@ -315,7 +315,7 @@ impl Store for S3Store {
     }
 
     fn usual_address(&self, url: &RemoteUrl<'_>) -> String {
-        format!("{}://{}/{}", self.client.context.maker.scheme(), url.bucket, url.key)
+        format!("{}://{}/{}", self.client.context.vendor.scheme(), url.bucket, url.key)
     }
 
     fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {

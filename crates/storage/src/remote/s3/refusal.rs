@@ -4,7 +4,7 @@ use super::super::dates::parse_http_date;
 use super::super::network::{Reply, MAX_ANSWER_BYTES};
 use super::answers::text_of;
 use super::keys::Keys;
-use super::maker::Vendor;
+use super::vendor::Vendor;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -87,8 +87,8 @@ impl Refusal {
     }
 
     /// Whether every request to the bucket would be refused in this way.
-    pub(super) fn concerns_all(&self, maker: Vendor) -> bool {
-        let has_ended = self.status == 401 && self.keys.is_some() && maker == Vendor::Google;
+    pub(super) fn concerns_all(&self, vendor: Vendor) -> bool {
+        let has_ended = self.status == 401 && self.keys.is_some() && vendor == Vendor::Google;
         has_ended || CODES_OF_ALL.contains(&self.code.as_str())
     }
 

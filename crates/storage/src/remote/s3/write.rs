@@ -5,13 +5,13 @@ use super::super::network::Answer;
 use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call};
 use super::crc64nvme::WholeChecksum;
-use super::maker::Vendor;
 use super::object::{get_range, head};
 use super::refusal::Refusal;
 use super::resume::{BegunUpload, ResumeRecord};
 use super::upload::{
     checksum_in, etag_of_parts, is_md5, whole_checksum_in, PendingParts, SentPart, SentParts, UploadAhead,
 };
+use super::vendor::Vendor;
 use super::{answers, finish_read, PendingAnswer, PendingPart, S3Store};
 use crate::memory::run_memory;
 use crate::read::ReadFile;
@@ -397,7 +397,7 @@ impl S3Store {
         let (etag, ending) = (before.map(str::to_owned), Some("</CompleteMultipartUploadResult>"));
         let call = Call { condition, etag, ending, ..call };
         // Google's store has no conditions for this request.
-        let has_conditions = self.client.context.maker != Vendor::Google;
+        let has_conditions = self.client.context.vendor != Vendor::Google;
         let mut answer = has_conditions.then(|| self.send_and_wait(call.clone())).transpose()?;
         let has_none =
             matches!(&answer, Some(Err(refusal)) if condition != Condition::Always && refusal.has_no_conditions());
