@@ -231,3 +231,25 @@ fn code_paths_in_the_documents_exist() {
     assert!(found > 15, "{found}");
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+#[test]
+fn identifiers_in_the_documents_exist() {
+    let folders = ["src", "crates", "tests"];
+    let sources = folders.iter().flat_map(|folder| files_below(&root().join(folder), &["rs"]));
+    let sources: String = sources.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let words: BTreeSet<&str> = sources.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    // Types, functions with an underscore, and paths, in backticks or on the arrows of a diagram.
+    let identifier =
+        regex::Regex::new(r"[`─]([A-Z]\w*[a-z]\w*(?:::\w+)?|[a-z]+(?:_[a-z]+)+|\w+(?:::\w+)+)[`→]").unwrap();
+    let mut found = 0;
+    for name in ["docs/ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = std::fs::read_to_string(root().join(name)).unwrap();
+        for path in identifier.captures_iter(&text).map(|found| found[1].to_owned()) {
+            found += 1;
+            for word in path.split("::") {
+                assert!(words.contains(word), "{name}: {path}");
+            }
+        }
+    }
+    assert!(found > 100, "{found}");
+}
