@@ -165,9 +165,9 @@ fn dataset(path: &Path) -> Outcome<Vec<Check>> {
     let mut checks = place(path, "create a folder that you can write to, with links to the shards");
     checks.push(lock(&own)?);
     checks.push(match publish::pending(&own)? {
-        None => Check::new("interrupted publish", true, "none"),
+        None => Check::new("interrupted publication", true, "none"),
         Some(files) => Check::new(
-            "interrupted publish",
+            "interrupted publication",
             false,
             format!("{} to be published", count_verb(files.len() as u64, "file", "waits", "wait")),
         )

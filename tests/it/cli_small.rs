@@ -118,7 +118,7 @@ fn doctor_checks_machine_and_data_set() {
     let value = sandbox.say("doctor data --json").ends(0).json("ok");
     let checks: Vec<&str> = value["checks"].as_array().unwrap().iter().map(|c| c["check"].as_str().unwrap()).collect();
     assert!(
-        checks.contains(&"lock") && checks.contains(&"write access") && checks.contains(&"interrupted publish"),
+        checks.contains(&"lock") && checks.contains(&"write access") && checks.contains(&"interrupted publication"),
         "{checks:?}"
     );
     sandbox.say("doctor nowhere").ends(3).complains("nowhere");

@@ -100,6 +100,8 @@ problem_kinds! {
     JunkAfterEnd => "junk-after-end", "bytes after the end of the archive";
     /// A sample that was excluded because it is damaged.
     SampleExcluded => "sample-excluded", "sample excluded because of damage";
+    /// A shard with samples that are left out because split.yaml excludes them.
+    ExcludedBySplits => "excluded-by-splits", "shard with samples that split.yaml excludes";
     /// A key that occurs in two shards, or again later in the same shard.
     DuplicateKey => "duplicate-key", "duplicate key";
     /// Parts of one sample that are not adjacent, so that each place becomes a separate sample.
@@ -207,7 +209,7 @@ problem_kinds! {
     /// A tokenizer of token files that differs from the one in the training configuration.
     TokenizerMismatch => "tokenizer-mismatch", "tokenizer and training configuration disagree";
     /// An interrupted publication that can be completed.
-    InterruptedPublish => "interrupted-publish", "interrupted publish";
+    InterruptedPublish => "interrupted-publish", "interrupted publication";
     /// A sample without a part that the field map requires.
     SampleLacksPart => "sample-lacks-part", "sample lacks a mapped part", shown;
     /// A key or shard in two splits.

@@ -43,7 +43,8 @@ fn hint_about(path: &Path) -> Option<String> {
     let buckets = url.scheme.buckets.and_then(|list| list().ok()).unwrap_or_default();
     if !buckets.is_empty() && buckets.len() <= MAX_NAMES && !buckets.iter().any(|name| name == url.bucket) {
         let near = nearest(url.bucket, buckets.iter().map(String::as_str))?;
-        return Some(there_is(&RemoteUrl { bucket: near, ..url }.to_path()));
+        // Whether that bucket has the key is unknown.
+        return Some(there_is(&RemoteUrl { bucket: near, key: "", ..url }.to_path()));
     }
     let folder = path.parent().filter(|folder| RemoteUrl::parse(folder).is_some_and(|url| !url.bucket.is_empty()))?;
     let entries = first_entries(folder, MAX_NAMES).ok()?;
@@ -82,7 +83,7 @@ mod tests {
         let hint = |path: &str| with_near_address(Failure::io("opening", path, &ErrorKind::NotFound.into())).hint;
         assert_eq!(hint("mem://near-names/coca").unwrap(), "there is mem://near-names/coco");
         assert_eq!(hint("mem://near-names/coco/b.tar").unwrap(), "there is mem://near-names/coco/a.tar");
-        assert_eq!(hint("mem://near-name/coco").unwrap(), "there is mem://near-names/coco");
+        assert_eq!(hint("mem://near-name/coco").unwrap(), "there is mem://near-names");
         put(Path::new("mem://near-names/listed"), b"");
         assert!(hint("mem://near-names/listed").unwrap().contains("removed a moment ago"));
         for far in ["mem://near-names/other", "mem://near-names/none/a", "/near-names/coca"] {

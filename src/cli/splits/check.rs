@@ -24,6 +24,8 @@ use std::sync::Arc;
 
 /// Maximum number of listed leaks per kind without `-v`.
 const MAX_LISTED_LEAKS: usize = 10;
+/// Maximum number of listed places of a leak.
+const MAX_LISTED_PLACES: usize = 4;
 
 /// Checks the splits and prints the findings.
 pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
@@ -57,8 +59,12 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
     let all: Vec<&Problem> = problems.iter().chain(&report.findings.problems).collect();
     if let Some(path) = &args.excludes_to {
         let items = items(&report);
-        write_items(path, &items)?;
-        context.printer.print_status(written(&editor, path, items.len()));
+        if items.is_empty() {
+            context.printer.print_status(nothing_written(path));
+        } else {
+            write_items(path, &items)?;
+            context.printer.print_status(written(&editor, path, items.len()));
+        }
         result.insert("excludes_written".into(), json!(items.len()));
     }
     result.insert("path".into(), json!(editor.root()));
@@ -113,8 +119,9 @@ fn heading(kind: LeakKind, leaks: u64) -> String {
 }
 
 fn leak_line(leak: &Leak) -> String {
-    let places: Vec<String> = leak.places.iter().map(place).collect();
-    let more = if leak.more > 0 { format!(" and {} more", grouped(leak.more)) } else { String::new() };
+    let places: Vec<String> = leak.places.iter().take(MAX_LISTED_PLACES).map(place).collect();
+    let more = leak.more + leak.places.len().saturating_sub(MAX_LISTED_PLACES) as u64;
+    let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
     format!("  {}{more}", places.join(" = "))
 }
 
@@ -189,6 +196,11 @@ fn write_items(path: &Path, items: &[&str]) -> Outcome<()> {
         text.push('\n');
     }
     write_file(&RealFs, path, text.as_bytes(), 0o644)
+}
+
+fn nothing_written(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    format!("{} is not written: no leak that was found ends by an exclude.", display_safe(&path))
 }
 
 fn written(editor: &SplitEditor, path: &Path, items: usize) -> String {

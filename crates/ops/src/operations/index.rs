@@ -373,10 +373,7 @@ fn lines(path: &str, report: &IndexReport, is_preview: bool) -> Vec<ReportLine> 
         ];
     }
     let mut lines = vec![
-        ReportLine::success(
-            format!("Indexed {path}"),
-            format!(": {what}, took {}.", duration(report.findings.elapsed)),
-        ),
+        ReportLine::success(format!("Indexed {path}"), format!(": {what} in {}.", duration(report.findings.elapsed))),
         ReportLine::plain(format!("Written: {index}: {written}")),
     ];
     if report.skipped_lines > 0 {

@@ -214,7 +214,7 @@ impl Operation for MixNew {
     fn check(plan: &MixPlan, _: bool) -> Vec<Problem> {
         let mut found = missing::<Self>(plan);
         if plan.kind == MixKind::Join && plan.joiner.is_none() {
-            let why = "--joiner MODULE:FUNC is not given, which makes one sample of those of the members";
+            let why = "--joiner is needed: the function that makes one sample of the joined ones";
             let problem = Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), why);
             found.push(problem.with_hint("for example --joiner my.module:join"));
         }

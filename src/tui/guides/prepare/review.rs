@@ -44,7 +44,9 @@ impl Review<'_> {
             }
             () => vec![Line::from(Span::styled(text::fit_end(&self.scan_state(), columns, ui.glyphs), ui.theme.muted))],
         };
-        lines.extend(files(&self.preview.files, columns, ui));
+        if !self.is_run_refused() {
+            lines.extend(files(&self.preview.files, columns, ui));
+        }
         lines.extend(self.splits(columns, ui));
         lines.extend(media(self.answers, columns, ui));
         lines.extend(self.problems(columns, ui));
@@ -69,11 +71,16 @@ impl Review<'_> {
             (_, false) if !self.is_scanning => "  all shards are read again in the run".to_owned(),
             (_, true) => {
                 let samples = facts.shards.iter().map(|shard| shard.samples).sum();
-                format!("  {} scanned already; writing takes seconds", count(samples, "sample"))
+                let then = if self.is_run_refused() { "" } else { " already; writing takes seconds" };
+                format!("  {} scanned{then}", count(samples, "sample"))
             }
             (Some(left), false) => format!("  about {left} to go; the scan has begun and continues in the run"),
             (None, false) => "  the scan has begun and continues in the run".to_owned(),
         }
+    }
+
+    fn is_run_refused(&self) -> bool {
+        self.is_refused || self.all_problems().iter().any(|problem| problem.severity == Severity::Refusal)
     }
 
     /// Returns the result of a dry run; it confirms the plan only if every shard was read.
@@ -82,7 +89,7 @@ impl Review<'_> {
         let read = facts.shards.iter().filter(|s| matches!(s.state, ShardState::Scanned | ShardState::Failed)).count();
         let problems = self.all_problems();
         let found = problems.iter().filter(|p| p.severity == Severity::Problem).count() as u64;
-        let is_refused = self.is_refused || problems.iter().any(|p| p.severity == Severity::Refusal);
+        let is_refused = self.is_run_refused();
         let (words, style) = match (self.is_scanning, found) {
             (true, _) => {
                 let of = count(facts.shards.len() as u64, "shard");
@@ -160,12 +167,10 @@ impl Review<'_> {
         }
         let of = |severity| all.iter().filter(|p| p.severity == severity).count() as u64;
         let so_far = if answers.is_counting() { ", so far" } else { "" };
-        let title = format!(
-            "Findings: {}, {}, {}{so_far}",
-            count(of(Severity::Refusal), "refusal"),
-            count(of(Severity::Problem), "problem"),
-            count(of(Severity::Note), "note")
-        );
+        let severities = [(Severity::Refusal, "refusal"), (Severity::Problem, "problem"), (Severity::Note, "note")];
+        let counts = severities.map(|(severity, word)| (of(severity), word)).into_iter().filter(|(n, _)| *n > 0);
+        let counts: Vec<String> = counts.map(|(n, word)| count(n, word)).collect();
+        let title = format!("Findings: {}{so_far}", counts.join(", "));
         let mut lines = vec![Line::default(), heading(&title, ui)];
         for problem in all.iter().take(SHOWN_PROBLEMS) {
             lines.extend(problem_lines(problem, columns.saturating_sub(2), ui).into_iter().map(|mut l| {

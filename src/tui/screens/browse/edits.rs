@@ -173,7 +173,9 @@ impl BrowseScreen {
             (0, 0) => {}
             (samples, 0) => words.push(format!("{} excluded", grouped(samples))),
             (0, shards) => words.push(format!("{} excluded", count(shards, "shard"))),
-            (samples, shards) => words.push(format!("{} and {} excluded", grouped(samples), count(shards, "shard"))),
+            (samples, shards) => {
+                words.push(format!("{} and {} excluded", count(samples, "sample"), count(shards, "shard")));
+            }
         }
         let pending = self.session.as_ref().map_or(0, SplitSession::pending);
         if pending > 0 {

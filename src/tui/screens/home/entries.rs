@@ -185,7 +185,7 @@ impl EntryFacts {
             (0, 0, None) if self.bytes == 0 => String::new(),
             (0, 0, None) => size,
             (0, 0, Some(samples)) => format!("{} {dot} {size}", count(samples, "sample")),
-            (0, files, _) => format!("{}{plus} {dot} {size}{plus}", count(files, "file")),
+            (0, files, _) => format!("{}{plus} {dot} {size}{plus}", count(files, "media file")),
             (shards, _, _) => format!("{}{plus} {dot} {size}{plus}", count(shards, "shard")),
         }
     }

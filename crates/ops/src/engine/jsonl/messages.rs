@@ -123,7 +123,11 @@ fn describe(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str,
     }
     if ends.first != b'{' {
         let (what, hint) = match ends.first {
-            b'[' => ("the line is an array, not an object", format!("take it apart: jq -c '.[]' {quoted} > NEW.jsonl")),
+            // `.[]` alone would also take the objects of other lines apart.
+            b'[' => (
+                "the line is an array, not an object",
+                format!("take it apart: jq -c 'if type == \"array\" then .[] else . end' {quoted} > NEW.jsonl"),
+            ),
             0 => (
                 "the line has NUL bytes, as after a crash",
                 format!("take them out: tr -d '\\000' < {quoted} > NEW.jsonl"),

@@ -347,7 +347,7 @@ fn relative_path(folder: &Path, text: &str, is_relative: bool) -> Outcome<String
         (false, Some(url)) => {
             // The message must not contain the query of an address or a password.
             (url.scheme.check_address)(text)?;
-            return in_profile(&url).ok_or_else(|| unknown_to_loader(&url));
+            return in_profile(&url).ok_or_else(|| unknown_to_loader(folder, &url));
         }
     };
     let text = seen.to_str().ok_or_else(|| usage("a path that is not UTF-8 cannot be in a metadataset"))?;
@@ -366,7 +366,7 @@ fn in_profile(_: &RemoteUrl<'_>) -> Option<String> {
     None
 }
 
-fn unknown_to_loader(url: &RemoteUrl<'_>) -> Failure {
+fn unknown_to_loader(folder: &Path, url: &RemoteUrl<'_>) -> Failure {
     let (scheme, bucket, key) = (url.scheme.name, url.bucket, url.key);
     if bucket.is_empty() {
         return usage("it has no bucket").on(Subject::path(url.to_path())).with_hint(format!("{scheme}://BUCKET/KEY"));
@@ -376,10 +376,15 @@ fn unknown_to_loader(url: &RemoteUrl<'_>) -> Failure {
     if !url.scheme.is_writable {
         return unknown.with_hint("copy it with gristmill cp, to a disk or a store, and name the copy");
     }
-    unknown.with_hint(format!(
-        "write --output {scheme}://{bucket}/NAME.yaml, to which members of the bucket are relative; or name it msc://PROFILE/{key}, with a \
-         profile of multi-storage-client that has `base_path: {bucket}`"
-    ))
+    let by_profile =
+        format!("name it msc://PROFILE/{key}, with a profile of multi-storage-client that has `base_path: {bucket}`");
+    // An output in another bucket has members of that bucket, which would be refused after a change of the output.
+    unknown.with_hint(match is_remote(folder) {
+        true => by_profile,
+        false => format!(
+            "write --output {scheme}://{bucket}/NAME.yaml, to which members of the bucket are relative; or {by_profile}"
+        ),
+    })
 }
 
 /// Returns the splits among train, val and test that every member with splits has; only train if no member has splits.
@@ -412,4 +417,19 @@ fn common_splits(plan: &MixPlan) -> Outcome<Vec<String>> {
         ));
     }
     Ok(common)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hint_for_a_second_bucket_names_no_output_there() {
+        let hint = |folder: &str| {
+            let url = RemoteUrl::parse(Path::new("s3://other/coco")).unwrap();
+            unknown_to_loader(Path::new(folder), &url).hint.unwrap()
+        };
+        assert!(hint("/data").starts_with("write --output s3://other/NAME.yaml"));
+        assert!(hint("s3://bucket/mixes").starts_with("name it msc://PROFILE/coco"));
+    }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct DedupReport {
     /// The folder of the result.
     pub output: PathBuf,
-    /// Number of input files.
+    /// Number of files of the result, one for each input file.
     pub files: u64,
     /// Figures of all files together: documents that were read, and text that was removed or, in annotate mode, listed.
     pub totals: Figures,

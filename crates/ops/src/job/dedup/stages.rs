@@ -100,6 +100,8 @@ pub(super) fn run_stages(
     all_files(&written).for_each(|(_, _, file)| totals.add(&file.figures));
     let resumed = written.iter().filter(|written| written.is_resumed).count() as u64;
     let mut report = DedupReport {
+        // With an index, an input is a shard of it, which has text of several files.
+        files,
         per_file: per_file(job, &written),
         passages: passages(job, &merged, &written),
         scratch_bytes: merged.scratch_bytes,

@@ -167,7 +167,11 @@ fn bad_lines_are_reported_by_line_byte_and_column() {
     assert_eq!(places, [(2, 11), (5, 39), (6, 41)]);
     assert_eq!(reported[0].message, "column 3: the line is an array, not an object; it begins with [1, 2]");
     assert_eq!(reported[1].message, "column 12: the line does not end with }; it begins with {\"c\": \\xff␛[31m");
-    assert!(reported[0].hint.as_ref().unwrap().starts_with("take it apart: jq -c '.[]'"));
+    assert!(reported[0]
+        .hint
+        .as_ref()
+        .unwrap()
+        .starts_with("take it apart: jq -c 'if type == \"array\" then .[] else . end'"));
 }
 
 #[test]

@@ -174,11 +174,8 @@ fn pass_on(
     sink.count_excluded(excluded);
     if excluded > 0 {
         let why = format!("{} excluded by split.yaml, left out", count_verb(excluded, "sample", "is", "are"));
-        context.handles.problems.report(Problem::note(
-            ProblemKind::SampleExcluded,
-            Subject::shard(&shard.name),
-            why,
-        ))?;
+        let subject = Subject::shard(&shard.name);
+        context.handles.problems.report(Problem::note(ProblemKind::ExcludedBySplits, subject, why))?;
     }
     Ok(())
 }

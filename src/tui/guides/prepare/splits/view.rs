@@ -185,7 +185,7 @@ fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers
                 (format!("{} nothing", ui.glyphs.cross), ui.theme.error, Some(below))
             }
             Some(Ok(m)) => (count(m.shards.len() as u64, "shard"), ui.theme.ok, None),
-            Some(Err(p)) => (format!("{} cannot be", ui.glyphs.cross), ui.theme.error, Some(p.message.clone())),
+            Some(Err(p)) => (format!("{} invalid", ui.glyphs.cross), ui.theme.error, Some(p.message.clone())),
         };
         let words = text::pad_start(&words, usize::from(figure_width));
         draw_lines(frame.buffer_mut(), figure.intersection(place), [Line::from(Span::styled(words, style))]);

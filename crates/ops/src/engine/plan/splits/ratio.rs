@@ -47,7 +47,7 @@ fn note_rounding(text: &str, allotment: &Allotment, compat: bool, problems: &mut
         Some(part) => Problem::note(
             ProblemKind::RoundedAway,
             Subject::field(text),
-            format!("rounding would lose the last {shards}; put into {}", PARTS.get(part).unwrap_or(&"test")),
+            format!("rounding leaves the last {shards} out; put into {}", PARTS.get(part).unwrap_or(&"test")),
         ),
         None => Problem::note(
             if compat { ProblemKind::CompatLoss } else { ProblemKind::RoundedAway },

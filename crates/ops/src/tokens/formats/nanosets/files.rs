@@ -58,6 +58,20 @@ impl TokenFolder {
         names::shuffled(self.target.names, self.target.prefix.as_deref(), rank, number, step)
     }
 
+    /// Whether a task has input files, or rows of them. A task without tokens is not shuffled.
+    pub(super) fn has_rows(&self, rank: u32) -> bool {
+        let names = self.ranks.binary_search(&rank).ok().and_then(|slot| self.file_names.get(slot));
+        self.row_filter.is_some() || names.is_none_or(|names| !names.is_empty())
+    }
+
+    /// Returns the path of the first `.ds` file of a task.
+    pub(super) fn first_data(&self, rank: u32) -> PathBuf {
+        match self.has_rows(rank) {
+            true => self.data(rank, 0),
+            false => self.unshuffled(rank),
+        }
+    }
+
     /// Returns the path of a `.ds` file.
     pub(super) fn data(&self, rank: u32, number: u64) -> PathBuf {
         match self.target.is_shuffled() {

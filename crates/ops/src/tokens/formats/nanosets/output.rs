@@ -122,7 +122,7 @@ impl TokenOutput for TokenFolder {
     /// Lists only the first file of a shuffled task, because the number of its files is known at the end of the task.
     fn files(&self) -> Vec<(String, PathBuf)> {
         let of_rank = |rank: &u32| {
-            let data = self.data(*rank, 0);
+            let data = self.first_data(*rank);
             let mut files = vec![("ds", data.clone()), ("index", index_path(&data))];
             files.extend(self.has_loss.then(|| ("loss", loss_path(&data))));
             files.push(("metadata", metadata_path(&data)));
@@ -164,7 +164,10 @@ impl TokenOutput for TokenFolder {
             Some(most) if self.target.is_shuffled() => each.div_ceil(most.max(1)).clamp(1, MAX_SHOWN_FILES),
             _ => 1,
         };
-        let of_rank = |rank: &u32| (0..files).map(|number| self.data(*rank, number)).collect();
+        let of_rank = |rank: &u32| match self.has_rows(*rank) {
+            true => (0..files).map(|number| self.data(*rank, number)).collect(),
+            false => vec![self.unshuffled(*rank)],
+        };
         FileEstimate {
             items: documents,
             extra_bytes: documents * INDEX_ITEM_BYTES,
