@@ -144,7 +144,7 @@ fn verb(phase: Phase) -> &'static str {
         Phase::Media => "probing media",
         Phase::Tables => "indexing",
         Phase::Find => "finding",
-        Phase::Write => "rewriting",
+        Phase::Write => "writing",
         Phase::Publish => "publishing",
     }
 }

@@ -136,10 +136,12 @@ impl FieldTable {
 
     /// Returns the complete description of a field.
     pub fn help(&self, field: Field) -> String {
-        match field {
+        let help = match field {
             Field::Choice(..) => self.note(field).to_owned(),
             _ => self.row_of(field).map(|row| row.info.full_help()).unwrap_or_default(),
-        }
+        };
+        // A form has one field for all values.
+        help.replace("(repeat)", "(several: separated by spaces)")
     }
 
     /// Returns whether a field is a path.

@@ -11,8 +11,10 @@ use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::report::report_lines;
 use crate::tui::widgets::{ListState, Toast};
 use crate::tui::work::Stoppable;
+use gristmill_core::text::{count, grouped};
 use gristmill_core::{Failure, Outcome, Problem, RunOptions};
 use gristmill_ops::job::report::Report;
+use gristmill_ops::job::JobStatus;
 use gristmill_ops::operations::AnyPlan;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
@@ -20,7 +22,7 @@ use ratatui::text::Line;
 use ratatui::Frame;
 use std::any::Any;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Minimum height in rows of a preview below the fields.
@@ -195,17 +197,30 @@ pub struct PreviewGuide {
     draw: Draw,
     requested_plan: Option<Box<dyn AnyPlan>>,
     known: Option<PlanPreview>,
+    /// What the running preview has read so far, in words.
+    amount: Arc<Mutex<String>>,
 }
 
 impl PreviewGuide {
     /// Creates the guide and its worker.
     pub fn new(draw: Draw, env: &UiEnv) -> Self {
         let options = env.options.clone();
+        let amount = Arc::new(Mutex::new(String::new()));
+        let written = Arc::clone(&amount);
         let worker = Stoppable::start("preview", env.wake.clone(), move |plan: Box<dyn AnyPlan>, cancel| {
-            let preview = Arc::new(run_preview(&*plan, options.clone(), cancel));
+            let preview = Arc::new(run_preview(&*plan, options.clone(), cancel, &written));
             (plan, preview)
         });
-        Self { worker, draw, requested_plan: None, known: None }
+        Self { worker, draw, requested_plan: None, known: None, amount }
+    }
+
+    /// Returns the description of the work with the amount that was read so far: `checking, 412 of 1,000 shards`.
+    pub fn activity(&self, words: &str) -> String {
+        let amount = self.amount.lock().unwrap_or_else(PoisonError::into_inner);
+        match amount.is_empty() {
+            true => words.to_owned(),
+            false => format!("{words}, {amount}"),
+        }
     }
 
     /// Returns the lines below the fields: mistakes in answers whose field is hidden, the reason why there is no preview yet, its failure,
@@ -256,14 +271,31 @@ impl PreviewGuide {
     }
 }
 
-fn run_preview(plan: &dyn AnyPlan, options: RunOptions, cancel: &gristmill_core::Cancel) -> Outcome<Box<dyn Report>> {
+fn run_preview(
+    plan: &dyn AnyPlan,
+    options: RunOptions,
+    cancel: &gristmill_core::Cancel,
+    amount: &Mutex<String>,
+) -> Outcome<Box<dyn Report>> {
     let task = plan.start(true, options)?;
     while !task.ends_within(POLL_INTERVAL) {
+        *amount.lock().unwrap_or_else(PoisonError::into_inner) = amount_words(&task.status());
         if cancel.is_cancelled() {
             task.cancel();
         }
     }
+    amount.lock().unwrap_or_else(PoisonError::into_inner).clear();
     task.wait()
+}
+
+/// Returns the number of items that a task has read, in words; empty at its start.
+fn amount_words(status: &JobStatus) -> String {
+    let (done, total) = (status.progress.items_done, status.progress.items_total);
+    match (done, total) {
+        (0, _) => String::new(),
+        (done, total) if total >= done => format!("{} of {}", grouped(done), count(total, status.item)),
+        (done, _) => count(done, status.item),
+    }
 }
 
 impl Guide for PreviewGuide {
@@ -282,7 +314,7 @@ impl Guide for PreviewGuide {
     }
 
     fn status(&self) -> Option<String> {
-        self.is_busy().then(|| "checking".to_owned())
+        self.is_busy().then(|| self.activity("checking"))
     }
 
     fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>> {
@@ -306,7 +338,7 @@ impl Guide for PreviewGuide {
         let line = draw_fields(form, frame, area, 0, &fields, ui) + 1;
         let columns = usize::from(area.width);
         let lines = match self.report(form) {
-            None => vec![waiting(self.waits_for(), ui)],
+            None => vec![waiting(&self.activity(self.waits_for()), ui)],
             Some(Err(failure)) => failure_lines(failure, columns, ui),
             Some(Ok(report)) => (self.draw)(&**report, columns, ui),
         };

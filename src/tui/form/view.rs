@@ -213,7 +213,7 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
     let indent = if form.table.is_indented(field) { INDENT } else { 0 };
     let place = Rect { x: place.x + indent, width: place.width.saturating_sub(indent), ..place };
     let columns = usize::from(label_columns.saturating_sub(indent));
-    let (name, note) = (form.table.label(field), form.table.note(field));
+    let (name, note) = (form.table.label(field), form.table.note(field).replace(" (repeat)", ""));
     let label = text::pad_end(&text::fit_end(&format!(" {name}"), columns.saturating_sub(1), ui.glyphs), columns);
     match form.kind(field) {
         FieldKind::Switch => {
@@ -224,7 +224,7 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
                 (false, false) => ui.glyphs.box_off,
             };
             let option =
-                OptionLine { sign, label: &name, note, focused, label_columns: columns.saturating_sub(SWITCH_COLUMNS) };
+                OptionLine { sign, label: &name, note: &note, focused, label_columns: columns.saturating_sub(SWITCH_COLUMNS) };
             option.draw(frame.buffer_mut(), place, true, ui);
         }
         FieldKind::Choice => {
@@ -247,7 +247,7 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
             draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(label, style))]);
             let taken = u16::try_from(columns).unwrap_or(0).min(place.width);
             let value = Rect { x: place.x + taken, width: place.width - taken, ..place };
-            form.inputs.entry(field).or_default().draw(frame, value, focused, note, ui);
+            form.inputs.entry(field).or_default().draw(frame, value, focused, &note, ui);
         }
         FieldKind::List | FieldKind::Page | FieldKind::FocusStop => {}
     }

@@ -10,11 +10,17 @@ use ratatui::text::{Line, Span};
 
 /// Maximum number of listed problems.
 const MAX_PROBLEMS: usize = 12;
+/// The end of the first line of a dry run on the command line.
+const NOTHING_WRITTEN: &str = " Nothing was written.";
 
 /// Returns a report as the command line prints it, with its first problems.
 pub fn report_lines(report: &dyn Report, is_preview: bool, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    for line in report.lines(is_preview) {
+    for mut line in report.lines(is_preview) {
+        // In a form, it is clear that a preview writes nothing.
+        if let Some(kept) = line.rest.strip_suffix(NOTHING_WRITTEN).map(str::len).filter(|_| is_preview) {
+            line.rest.truncate(kept);
+        }
         let line = if ui.glyphs.ascii { line.in_ascii() } else { line };
         match (line.tone, line.rest.is_empty()) {
             (LineTone::Strong, true) => lines.push(heading(&line.lead, ui)),

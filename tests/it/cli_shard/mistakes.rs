@@ -112,6 +112,8 @@ fn excluded_and_hidden_samples_are_counted() {
     sandbox.say("shard in --output out --dry-run").ends(0).says(line);
     let report = sandbox.say("shard in --output out --json").ends(0).json("ok");
     assert_eq!(report["left_out"]["excluded"], 3);
+    assert!(report["counts"].to_string().contains("excluded-by-splits"), "{report}");
+    sandbox.say("shard in --output again").ends(0).says("Next: gristmill browse ");
     let kept = "Of the chosen samples, 3 are excluded by split.yaml: --keep-excluded writes them, without it";
     sandbox.say("shard in --output kept --keep-excluded --dry-run").ends(0).says(kept);
     sandbox.write("keys", "0.tar/b\n0.tar/c\n");

@@ -5,7 +5,7 @@ use super::record::ListedSample;
 use super::sample::{Origin, Part};
 use super::source::{divide_name, image_of};
 use gristmill_core::shard_plan::{InputKind, KeyRule};
-use gristmill_core::{Failure, Outcome, PartFacts};
+use gristmill_core::{Failure, Outcome, PartFacts, SampleMapping};
 use gristmill_storage::read::open_any;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -187,6 +187,8 @@ pub struct Examples {
     pub inputs: Vec<InputExample>,
     /// Counts of the parts of all samples before the choice of parts, by their new names.
     pub parts: PartTally,
+    /// How the only input is loaded, if it is prepared and all its parts are written.
+    pub input_mapping: Option<SampleMapping>,
     sample_count: u64,
 }
 

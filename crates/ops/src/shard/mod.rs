@@ -29,6 +29,7 @@ mod repeats;
 mod report;
 mod run;
 pub mod sample;
+pub mod sample_types;
 mod set_writers;
 mod source;
 mod stores;

@@ -276,7 +276,7 @@ fn check_set(plan: &ShardPlan, set: &PlannedSet, parts: Option<&PartTally>) -> O
     Err({
         let is_of_pattern = matches!(refusal.kind, ProblemKind::EmptySplit | ProblemKind::MatchesNothing);
         let mut failure = refusal.into_failure();
-        "preparing the new set".clone_into(&mut failure.what);
+        "checking how the new set is prepared".clone_into(&mut failure.what);
         // The hint of `prepare` names a flag for empty splits that `shard` does not have.
         match is_of_pattern {
             true => failure

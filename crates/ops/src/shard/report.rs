@@ -3,12 +3,14 @@
 use super::choose::LeftOut;
 use super::examples::Examples;
 use super::planned::{PlannedRun, PlannedSet};
+use super::sample_types::{input_mapping, lost_type};
 use super::stores::{StoreEstimate, StoredContent};
 use crate::job::report::{problem_table, Report, ReportLine, RunFindings};
 use crate::job::task::TaskContext;
+use gristmill_core::sample_type::CRUDE_CLASS;
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{agree, bytes, count, display_safe, grouped, percent};
-use gristmill_core::{Problem, ProblemKind, Severity};
+use gristmill_core::{Problem, ProblemKind, Severity, ShardPlan};
+use gristmill_core::text::{agree, bytes, count, display_safe, grouped, percent, shell_quote};
 use gristmill_storage::location::is_remote;
 use gristmill_storage::traffic::Traffic;
 use serde::{Deserialize, Serialize};
@@ -131,6 +133,9 @@ pub struct ShardReport {
     pub files: Vec<WrittenShard>,
     /// Number of shards that a stopped run had finished.
     pub resumed_shards: u64,
+    /// Sample type of the input, if the new set is crude instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_type: Option<String>,
     /// Whether the same plan has already run and nothing was written.
     pub nothing_to_do: bool,
     /// Hash of the inputs as they were listed.
@@ -159,7 +164,7 @@ pub struct ShardReport {
 
 impl ShardReport {
     /// Returns a report with the counts of a run, without problems and notes.
-    pub(super) fn of(run: &PlannedRun, output: &Path) -> Self {
+    pub(super) fn of(plan: &ShardPlan, run: &PlannedRun, output: &Path) -> Self {
         let lines = run.lines.as_ref().map(|lines| lines.samples);
         let (left_out, kept_excluded) = (run.left_out, run.kept_excluded);
         let mut report = Self { output: output.to_owned(), left_out, kept_excluded, lines, ..Self::default() };
@@ -178,12 +183,13 @@ impl ShardReport {
             }));
         }
         report.splits = report.sets.first().map(|set| set.splits.clone()).unwrap_or_default();
+        report.lost_type = lost_type(plan, input_mapping(plan).as_ref());
         report
     }
 
     /// Returns the report of a preview, with the traffic of listing and with examples of samples.
-    pub(super) fn of_preview(run: PlannedRun, output: &Path, listed: Traffic) -> Self {
-        let report = Self::of(&run, output);
+    pub(super) fn of_preview(plan: &ShardPlan, run: PlannedRun, output: &Path, listed: Traffic) -> Self {
+        let report = Self::of(plan, &run, output);
         let stored = run.sets.iter().map(|set| set.planned.stored).fold(StoredContent::default(), StoredContent::merge);
         let stores = match is_remote(output) {
             true => StoreEstimate::default().with_output(report.files.iter().map(|file| file.bytes)),
@@ -191,6 +197,7 @@ impl ShardReport {
         };
         let mut examples = run.sets.into_iter().next().map(|set| set.planned.examples).unwrap_or_default();
         (examples.inputs, examples.parts) = (run.inputs, run.parts);
+        examples.input_mapping = input_mapping(plan);
         Self { examples, stores: stores.with_input(stored, listed), ..report }
     }
 
@@ -301,6 +308,11 @@ impl Report for ShardReport {
         }
         self.sets.iter().for_each(|set| push(set.amount(), set.split_lines().collect()));
         lines.extend(self.left_out_lines());
+        if let Some(lost) = &self.lost_type {
+            let lost = display_safe(lost);
+            let way = "--sample-type and --field-map set another sample type";
+            lines.push(ReportLine::plain(format!("The input is {lost}, the new set is {CRUDE_CLASS}: {way}.")));
+        }
         if self.resumed_shards > 0 {
             let resumed = count(self.resumed_shards, "shard");
             lines.push(ReportLine::plain(format!("Of these, an interrupted run had written {resumed}.")));
@@ -313,6 +325,10 @@ impl Report for ShardReport {
     }
 
     crate::job_report!();
+
+    fn next_command(&self) -> Option<String> {
+        Some(format!("gristmill browse {}", shell_quote(&self.output.to_string_lossy())))
+    }
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
     for problem in publish::check_preparation(&layout.plan, &run)? {
         context.problems.report(problem)?;
     }
-    let mut report = ShardReport::of_preview(run, &layout.output, traffic().since(before));
+    let mut report = ShardReport::of_preview(&layout.plan, run, &layout.output, traffic().since(before));
     let is_local = !is_remote(&layout.output);
     report.free_bytes = is_local.then(|| space::free_bytes(&layout.output)).transpose()?;
     report.seconds = Some(cost::copying(report.bytes) + cost::rows(report.samples + report.parts));
@@ -83,7 +83,7 @@ fn preview_samples(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardRepo
     let before = traffic();
     let run = plan_shards(context, &layout, scratch.path(), Purpose::Preview)?;
     note_cut_names(context, plan, &run)?;
-    let mut report = ShardReport::of_preview(run, &layout.output, traffic().since(before));
+    let mut report = ShardReport::of_preview(&layout.plan, run, &layout.output, traffic().since(before));
     report.take_findings(context);
     Ok(report)
 }
@@ -253,7 +253,7 @@ fn write_and_publish(
     warn_of_number(context, &run)?;
     // The preparation itself reports the returned problems.
     publish::check_preparation(&layout.plan, &run)?;
-    let mut report = ShardReport { listing: run.hash()?, ..ShardReport::of(&run, &layout.output) };
+    let mut report = ShardReport { listing: run.hash()?, ..ShardReport::of(&layout.plan, &run, &layout.output) };
     let inputs = OpenInputs::new(&run.files);
     let forecast = Forecast::new(cost::copying(report.bytes), cost::rows(report.samples + report.parts));
     let line = format!("writing {}, {}", count(report.shards, "shard"), bytes(report.bytes));

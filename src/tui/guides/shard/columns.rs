@@ -1,13 +1,15 @@
 //! The columns of rows, and the mark of each: what `shard` makes of the column.
 
 use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::heading;
+use crate::tui::widgets::text;
 use gristmill_core::options::Answer;
-use gristmill_core::shard_plan::Column;
+use gristmill_core::shard_plan::{Column, KeyRule};
 use gristmill_core::text::{agree, count, display_safe};
 use gristmill_core::{Cancel, Outcome, ProblemKind, ShardPlan};
 use gristmill_ops::browse;
 use gristmill_ops::engine::browse::SampleAt;
-use gristmill_ops::shard::examples::FutureSample;
+use gristmill_ops::shard::examples::{DividedName, FutureSample, NameExample};
 use gristmill_ops::shard::ShardReport;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
@@ -161,4 +163,27 @@ pub(super) fn read_columns(input: &Path, cancel: &Cancel) -> Outcome<Vec<RowColu
         }
     }
     Ok(columns)
+}
+
+/// Returns lines with the key and part of each name by both key rules.
+pub(super) fn rule_lines(names: &[NameExample], rule: KeyRule, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let half = columns.saturating_sub(3) / 2;
+    let cell = |words: &str| text::pad_end(&text::fit_middle(words, half, ui.glyphs), half);
+    let divided = |name: &DividedName| match name {
+        Some((key, part)) => format!("{} {} {}", display_safe(key), ui.glyphs.dot, display_safe(part)),
+        None => "left out".to_owned(),
+    };
+    let pair = |first: &str, last: &str| {
+        let style = |is_on: bool| if is_on { ui.theme.text } else { ui.theme.muted };
+        Line::from(vec![
+            Span::styled(format!(" {} ", cell(first)), style(rule == KeyRule::FirstDot)),
+            Span::styled(cell(last), style(rule == KeyRule::LastDot)),
+        ])
+    };
+    let mut lines = vec![heading("Key and part by both rules", ui), pair("first-dot", "last-dot")];
+    lines.extend(names.iter().map(|name| pair(&divided(&name.first_dot), &divided(&name.last_dot))));
+    lines
 }

@@ -1,6 +1,5 @@
 //! The effects of the answers about order and media: the time of a shuffle, and the contents of each set.
 
-use super::parts::is_written;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::heading;
 use crate::tui::widgets::page::wrapped;
@@ -8,6 +7,7 @@ use gristmill_core::text::{about, bytes, count, display_safe, grouped};
 use gristmill_core::ShardPlan;
 use gristmill_ops::shard::examples::{PartShare, PartTally};
 use gristmill_ops::shard::sample::is_media;
+use gristmill_ops::shard::sample_types::is_part_written;
 use gristmill_ops::shard::ShardReport;
 use ratatui::text::Line;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(super) fn order_lines(report: &ShardReport, columns: usize, ui: &Ui) -> Vec<
 
 /// Returns lines with the contents of both sets if media are written to a set of their own.
 pub(super) fn media_lines(tally: &PartTally, plan: &ShardPlan, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let shares: Vec<PartShare> = tally.shares().into_iter().filter(|part| is_written(plan, &part.name)).collect();
+    let shares: Vec<PartShare> = tally.shares().into_iter().filter(|part| is_part_written(plan, &part.name)).collect();
     if shares.is_empty() {
         return Vec::new();
     }

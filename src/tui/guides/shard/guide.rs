@@ -1,11 +1,12 @@
 //! The guide of `shard`: the fields of a step, facts about the data, and samples as they will be written.
 
-use super::columns::{image_columns, missing_media_line, read_columns, Mark, RowColumn};
+use super::columns::{image_columns, missing_media_line, read_columns, rule_lines, Mark, RowColumn};
 use super::costs::{media_lines, order_lines};
 use super::inputs::{self, input_fields, plan_of, ADD, INPUTS};
 use super::parts::{PartList, PARTS};
 use super::samples::{preview_part, shown_samples, SamplePreviews, SampleTexts};
-use super::size::{estimate, Slider};
+use super::size::{estimate, shard_lines, Slider};
+use super::types::{new_type_words, TypeList, TYPES};
 use crate::tui::form::guide::{draw_printed, KeyContexts, PreviewGuide};
 use crate::tui::form::{draw_below, draw_fields, from_row, Field, Form, Guide, MouseTarget};
 use crate::tui::keymap::{Action, Context};
@@ -14,15 +15,15 @@ use crate::tui::screens::run::JobRequest;
 use crate::tui::widgets::layout::{draw_lines, heading};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
-use crate::tui::widgets::{split_bar, text, ListState};
+use crate::tui::widgets::{text, ListState};
 use crate::tui::work::Stoppable;
+use gristmill_core::{Failure, Outcome, Problem, SampleMapping, ShardPlan};
 use gristmill_core::options::Answer;
-use gristmill_core::shard_plan::KeyRule;
-use gristmill_core::text::{bytes, count, display_safe, grouped};
-use gristmill_core::{Failure, Outcome, Problem, ShardPlan};
+use gristmill_core::shard_plan::{InputKind, Preparation};
+use gristmill_core::text::{count, display_safe, grouped, shell_quote};
 use gristmill_ops::operations::shard::proposed_output;
-use gristmill_ops::shard::examples::{DividedName, FuturePart, FutureSample, NameExample};
-use gristmill_ops::shard::{ranges_of, ShardReport};
+use gristmill_ops::shard::ShardReport;
+use gristmill_ops::shard::examples::{FuturePart, FutureSample};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
@@ -45,8 +46,6 @@ const LIST_ROWS: usize = 6;
 const NAME_COLUMNS: usize = 14;
 /// Description of the preview's work in the background.
 const SAMPLE_ACTIVITY: &str = "looking for samples";
-/// Number of shards above which file systems and stores become slow.
-const MANY_SHARDS: u64 = 10_000;
 
 type ReadColumns = (PathBuf, Outcome<Vec<RowColumn>>);
 
@@ -66,6 +65,10 @@ pub struct ShardGuide {
     /// Cursor of the list of inputs.
     pub(super) inputs: ListState,
     pub(super) parts: PartList,
+    /// The list of sample types.
+    pub(super) types: TypeList,
+    /// The kinds of the inputs in the last preview of these inputs.
+    kinds: (Vec<PathBuf>, Vec<InputKind>),
     /// Cursor of the list of sliders.
     pub(super) sliders: ListState,
     /// Number of samples and bytes in the last preview.
@@ -93,6 +96,8 @@ impl ShardGuide {
             list: ListState::new(0),
             inputs: ListState::new(0),
             parts: PartList::default(),
+            types: TypeList::default(),
+            kinds: Default::default(),
             sliders: ListState::new(0),
             amount: None,
             random: 0,
@@ -112,6 +117,19 @@ impl ShardGuide {
     /// Returns the preview of the current answers, ignoring the output.
     pub(super) fn report<'a>(&'a self, form: &Form) -> Option<Result<&'a ShardReport, &'a Failure>> {
         report_of(&self.preview, form)
+    }
+
+    /// Whether an option applies to an input of the kinds of the last preview; `true` while they are unknown.
+    fn applies_to_inputs(&self, form: &Form, field: Field) -> bool {
+        let Field::Option(name) = field else { return true };
+        let (inputs, kinds) = &self.kinds;
+        let has = |kind| kinds.is_empty() || *inputs != plan_of(form).inputs || kinds.contains(&kind);
+        match form.table.row(name).map(|row| row.heading) {
+            _ if form.plan().get(name) != Answer::Unset => true,
+            Some("Rows") => has(InputKind::Rows),
+            _ if name == "key-rule" => has(InputKind::Files),
+            _ => true,
+        }
     }
 
     /// Returns the selected slider.
@@ -139,11 +157,14 @@ fn propose_output(form: &mut Form) {
     form.propose("output", output);
 }
 
-/// Returns the last preview if it has the same answers except the output, so that it stays while the output is typed.
+/// Returns the last preview if it has the same answers except the output and the sample type, so that it stays while these are typed.
 fn report_of<'a>(preview: &'a PreviewGuide, form: &Form) -> Option<Result<&'a ShardReport, &'a Failure>> {
     let (plan, last) = preview.last()?;
-    let without_output = |plan: &ShardPlan| ShardPlan { output: None, ..plan.clone() };
-    let is_same = plan.typed::<ShardPlan>().is_some_and(|plan| without_output(plan) == without_output(&plan_of(form)));
+    let listed = |plan: &ShardPlan| {
+        let preparation = Preparation { loading: SampleMapping::Unset, ..plan.preparation.clone() };
+        ShardPlan { output: None, preparation, ..plan.clone() }
+    };
+    let is_same = plan.typed::<ShardPlan>().is_some_and(|plan| listed(plan) == listed(&plan_of(form)));
     match &**last {
         Ok(report) => report.typed().filter(|_| is_same).map(Ok),
         Err(failure) => Some(Err(failure)).filter(|_| plan.is_same(form.plan())),
@@ -170,6 +191,11 @@ impl Guide for ShardGuide {
 
     fn request_data(&mut self, form: &mut Form) {
         propose_output(form);
+        let known = report_of(&self.preview, form).and_then(Result::ok);
+        if let Some(inputs) = known.map(|report| &report.examples.inputs) {
+            self.kinds = (plan_of(form).inputs, inputs.iter().map(|input| input.kind).collect());
+        }
+        self.types.update(form, known.map(|report| &report.examples));
         if missing_samples_reason(form).is_none() {
             self.preview.request_preview(form.plan());
         }
@@ -214,7 +240,7 @@ impl Guide for ShardGuide {
     }
 
     fn status(&self) -> Option<String> {
-        self.preview.is_busy().then(|| SAMPLE_ACTIVITY.to_owned())
+        self.preview.is_busy().then(|| self.preview.activity(SAMPLE_ACTIVITY))
     }
 
     fn waits_for(&self) -> &'static str {
@@ -226,7 +252,11 @@ impl Guide for ShardGuide {
     }
 
     fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-        self.preview.preview_lines(form, columns, ui)
+        let mut lines = self.preview.preview_lines(form, columns, ui);
+        if let Some(words) = new_type_words(&plan_of(form)).filter(|_| !lines.is_empty()) {
+            lines.splice(0..0, wrapped(&words, columns, ui.theme.text));
+        }
+        lines
     }
 
     fn resume(&mut self, form: &mut Form) {
@@ -234,7 +264,12 @@ impl Guide for ShardGuide {
     }
 
     fn request(&mut self, form: &Form) -> JobRequest {
-        self.preview.request(form)
+        let plan = plan_of(form);
+        let is_set = plan.apart.text_to.is_none() && !plan.preparation.no_prepare;
+        let output = plan.output.map(|output| shell_quote(&output.to_string_lossy()));
+        let look = output.iter().map(|output| format!("To look at it: gristmill browse {output}"));
+        let check = output.iter().filter(|_| is_set).map(|output| format!("To check it: gristmill lint {output}"));
+        JobRequest { next: look.chain(check).collect(), ..self.preview.request(form) }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
@@ -244,7 +279,13 @@ impl Guide for ShardGuide {
                 fields.retain(|field| *field != Field::Option(inputs::OPTION));
                 fields.splice(0..0, input_fields(form));
             }
-            "samples" if !self.columns.is_empty() => fields.insert(0, COLUMNS),
+            "samples" => {
+                fields.retain(|field| self.applies_to_inputs(form, *field));
+                if !self.columns.is_empty() {
+                    fields.insert(0, COLUMNS);
+                }
+            }
+            "prepare" if self.types.has_choice() => fields.insert(0, TYPES),
             "choose" if !self.parts.shares.is_empty() => fields.insert(0, PARTS),
             "shards" if !Slider::of_plan(&plan_of(form)).is_empty() => fields.insert(0, SIZE),
             _ => {}
@@ -276,6 +317,7 @@ impl Guide for ShardGuide {
             "inputs" => Some(&mut self.inputs),
             "parts" => Some(&mut self.parts.list),
             "size" => Some(&mut self.sliders),
+            "sample types" => Some(&mut self.types.list),
             _ => None,
         }
     }
@@ -315,6 +357,10 @@ impl Guide for ShardGuide {
         }
         if form.is_focused(PARTS) && action == Action::Toggle {
             self.parts.toggle(form);
+            return Some(Vec::new());
+        }
+        if form.is_focused(TYPES) && action == Action::Toggle {
+            self.types.choose(form);
             return Some(Vec::new());
         }
         if form.is_focused(SIZE) && matches!(action, Action::Left | Action::Right) {
@@ -366,6 +412,7 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
         Some(INPUTS) => guide.inputs.len.min(LIST_ROWS),
         Some(SIZE) => Slider::of_plan(&plan_of(form)).len() + 1,
         Some(PARTS) => guide.parts.rows(usize::from(area.height.saturating_sub(fields_rows))),
+        Some(TYPES) => guide.types.rows(),
         Some(_) => guide.columns.len().min(LIST_ROWS) + 1,
         None => 0,
     };
@@ -381,6 +428,8 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
         inputs::draw(form, &mut guide.inputs, known, frame, place, ui);
     } else if list == Some(PARTS) {
         guide.parts.draw(form, frame, place, ui);
+    } else if list == Some(TYPES) {
+        guide.types.draw(form, frame, place, ui);
     } else if list == Some(SIZE) {
         draw_sliders(guide, form, frame, place, ui);
     } else if list.is_some() {
@@ -476,52 +525,8 @@ fn chosen_line(report: &ShardReport, ui: &Ui) -> Vec<Line<'static>> {
     vec![Line::from(Span::styled(words, ui.theme.accent))]
 }
 
-/// Returns lines with the key and part of each name by both key rules.
-fn rule_lines(names: &[NameExample], rule: KeyRule, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    if names.is_empty() {
-        return Vec::new();
-    }
-    let half = columns.saturating_sub(3) / 2;
-    let cell = |words: &str| text::pad_end(&text::fit_middle(words, half, ui.glyphs), half);
-    let divided = |name: &DividedName| match name {
-        Some((key, part)) => format!("{} {} {}", display_safe(key), ui.glyphs.dot, display_safe(part)),
-        None => "left out".to_owned(),
-    };
-    let pair = |first: &str, last: &str| {
-        let style = |is_on: bool| if is_on { ui.theme.text } else { ui.theme.muted };
-        Line::from(vec![
-            Span::styled(format!(" {} ", cell(first)), style(rule == KeyRule::FirstDot)),
-            Span::styled(cell(last), style(rule == KeyRule::LastDot)),
-        ])
-    };
-    let mut lines = vec![heading("Key and part by both rules", ui), pair("first-dot", "last-dot")];
-    lines.extend(names.iter().map(|name| pair(&divided(&name.first_dot), &divided(&name.last_dot))));
-    lines
-}
-
-/// Returns the number of shards, a histogram of their sizes, and a line about too many.
-fn shard_lines(report: &ShardReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let amount = format!("{} of {}", count(report.shards, "shard"), bytes(report.bytes));
-    let mut lines = vec![heading(&amount, ui)];
-    for range in ranges_of(report.files.iter().map(|file| file.bytes)) {
-        let share = range.count as f64 / report.shards.max(1) as f64;
-        let (from, to) = (bytes(range.from), bytes(range.to));
-        let words = if from == to { from } else { format!("{from} to {to}") };
-        let words = text::pad_start(&words, 24);
-        let room = columns.saturating_sub(24 + 10);
-        lines.push(Line::from(vec![
-            Span::raw(format!("{words} ")),
-            Span::styled(split_bar(share, room, ui.glyphs), ui.theme.bar(0)),
-            Span::raw(text::pad_start(&grouped(range.count), 8)),
-        ]));
-    }
-    let (share, words, style) = match report.shards > MANY_SHARDS {
-        true => (1.0, "more than 10,000 shards are slow", ui.theme.warn),
-        false => (report.shards as f64 / MANY_SHARDS as f64, "of 10,000 shards; more are slow", ui.theme.muted),
-    };
-    let bar = split_bar(share, columns.saturating_sub(34).min(12), ui.glyphs);
-    lines.push(Line::from(vec![Span::styled(bar, style), Span::raw(" "), Span::styled(words.to_owned(), style)]));
-    lines
+fn is_type_focused(form: &Form) -> bool {
+    ["sample-type", "field-map"].iter().any(|option| form.is_focused(Field::Option(option)))
 }
 
 fn texts_of<'a>(form: &Form, ui: &'a Ui<'a>) -> SampleTexts<'a> {
@@ -539,7 +544,9 @@ fn samples_or_why<'a>(
 ) -> Result<Vec<(&'static str, &'a FutureSample)>, Vec<Line<'static>>> {
     match (missing_samples_reason(form), report_of(preview, form)) {
         (Some(why), _) => Err(wrapped(&why, columns, ui.theme.muted)),
-        (None, None) => Err(vec![waiting(SAMPLE_ACTIVITY, ui)]),
+        (None, None) => Err(vec![waiting(&preview.activity(SAMPLE_ACTIVITY), ui)]),
+        // Half a name of a sample type is no failure.
+        (None, Some(Err(failure))) if is_type_focused(form) => Err(wrapped(&failure.why, columns, ui.theme.muted)),
         (None, Some(Err(failure))) => Err(failure_lines(failure, columns, ui)),
         (None, Some(Ok(report))) => Ok(shown_samples(report, random)),
     }

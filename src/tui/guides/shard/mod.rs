@@ -7,6 +7,7 @@ mod inputs;
 mod parts;
 mod samples;
 mod size;
+mod types;
 
 #[cfg(test)]
 mod tests;

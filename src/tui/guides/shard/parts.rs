@@ -10,6 +10,7 @@ use gristmill_core::options::Answer;
 use gristmill_core::text::{bytes, count, display_safe, percent};
 use gristmill_core::ShardPlan;
 use gristmill_ops::shard::examples::{PartShare, PartTally};
+use gristmill_ops::shard::sample_types::is_part_written;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -60,7 +61,7 @@ impl PartList {
         let choice = plan_of(form).choice;
         let (name, mut kept, mut dropped) = (part.name.clone(), choice.keep_parts, choice.drop_parts);
         let without = |names: &mut Vec<String>| names.retain(|known| *known != name);
-        if is_written(&plan_of(form), &name) {
+        if is_part_written(&plan_of(form), &name) {
             // An empty list of parts to keep would mean all parts.
             match kept.as_slice() {
                 [] | [_] => dropped.push(name.clone()),
@@ -93,16 +94,10 @@ impl PartList {
         let columns = widest.clamp(4, MAX_NAME_COLUMNS);
         draw_list(frame.buffer_mut(), area, &mut self.list, form.is_focused(PARTS), ui, |at, _| {
             shares.get(at).map_or_else(Line::default, |share| {
-                part_line(share, samples, is_written(&plan, &share.name), columns, ui)
+                part_line(share, samples, is_part_written(&plan, &share.name), columns, ui)
             })
         });
     }
-}
-
-/// Whether the plan writes parts with this name.
-pub(super) fn is_written(plan: &ShardPlan, name: &str) -> bool {
-    let is_in = |names: &[String]| names.iter().any(|known| known == name);
-    (plan.choice.keep_parts.is_empty() || is_in(&plan.choice.keep_parts)) && !is_in(&plan.choice.drop_parts)
 }
 
 fn part_line(part: &PartShare, samples: u64, is_on: bool, room: usize, ui: &Ui) -> Line<'static> {

@@ -3,9 +3,11 @@
 use super::inputs::plan_of;
 use crate::tui::form::Form;
 use crate::tui::screen::Ui;
-use crate::tui::widgets::{range_bar, text};
-use gristmill_core::text::{count, exact_size, grouped};
+use crate::tui::widgets::layout::heading;
+use crate::tui::widgets::{range_bar, split_bar, text};
+use gristmill_core::text::{bytes, count, exact_size, grouped};
 use gristmill_core::ShardPlan;
+use gristmill_ops::shard::{ranges_of, ShardReport};
 use ratatui::text::{Line, Span};
 
 /// Values of the sliders.
@@ -25,6 +27,8 @@ const SIZES: [u64; 11] = [
     8_192 * MIB,
     16_384 * MIB,
 ];
+/// Number of shards above which file systems and stores become slow.
+const MANY_SHARDS: u64 = 10_000;
 /// Width of the name of a slider, in columns; the next constants are the width of its value and the maximum width of its bar.
 const NAME_COLUMNS: usize = 9;
 const VALUE_COLUMNS: usize = 11;
@@ -108,6 +112,34 @@ pub(super) fn estimate(plan: &ShardPlan, samples: u64, bytes: u64) -> String {
     let by_count = samples.div_ceil(division.max_count.max(1));
     let by_size = if division.even { 0 } else { bytes.div_ceil(division.max_size.max(1)) };
     format!("about {}", count(division.shards.unwrap_or(by_count.max(by_size)), "shard"))
+}
+
+/// Returns the number of shards, a histogram of their sizes, and a line about too many.
+pub(super) fn shard_lines(report: &ShardReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let amount = format!("{} of {}", count(report.shards, "shard"), bytes(report.bytes));
+    let mut lines = vec![heading(&amount, ui)];
+    for range in ranges_of(report.files.iter().map(|file| file.bytes)) {
+        let share = range.count as f64 / report.shards.max(1) as f64;
+        let (from, to) = (bytes(range.from), bytes(range.to));
+        let words = if from == to { from } else { format!("{from} to {to}") };
+        let words = text::pad_start(&words, 24);
+        let room = columns.saturating_sub(24 + 10);
+        lines.push(Line::from(vec![
+            Span::raw(format!("{words} ")),
+            Span::styled(split_bar(share, room, ui.glyphs), ui.theme.bar(0)),
+            Span::raw(text::pad_start(&grouped(range.count), 8)),
+        ]));
+    }
+    let (share, words, style) = match report.shards > MANY_SHARDS {
+        true => (1.0, "more than 10,000 shards are slow".to_owned(), ui.theme.warn),
+        false => {
+            let words = format!("{} of 10,000 shards, above which reading is slow", grouped(report.shards));
+            (report.shards as f64 / MANY_SHARDS as f64, words, ui.theme.muted)
+        }
+    };
+    let bar = split_bar(share, columns.saturating_sub(34).min(12), ui.glyphs);
+    lines.push(Line::from(vec![Span::styled(bar, style), Span::raw(" "), Span::styled(words, style)]));
+    lines
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@ use super::columns::{image_columns, Mark, RowColumn};
 use super::guide::{ShardGuide, COLUMNS, SIZE};
 use super::inputs::{plan_of, ADD, INPUTS};
 use super::parts::PARTS;
+use super::types::TYPES;
 use crate::tui::form::testing::FormTest;
 use crate::tui::form::{Field, FormScreen, Guide as _};
 use crate::tui::keymap::Action;
@@ -404,4 +405,33 @@ fn order_step_shows_cost_of_shuffle_and_media_step_shows_parts() {
     test.compare("shard_order");
     test.go_to("media");
     test.compare("shard_media");
+}
+
+#[test]
+fn sample_type_of_the_parts_is_proposed_with_its_fields() {
+    let mut found = report(40);
+    found.examples.parts.add([(b"jpg".as_slice(), 3), (b"txt", 2)]);
+    found.examples.inputs = vec![InputExample { kind: InputKind::Files, samples: 40_000 }];
+    let mut test = form(Some(Ok(found)));
+    test.go_to("prepare");
+    test.guide.request_data(&mut test.form);
+    let answers = |test: &FormTest<ShardGuide>| {
+        let plan = test.form.plan();
+        (plan.get("sample-type"), plan.get("field-map"))
+    };
+    let fields = || Answer::List(vec!["image=jpg".to_owned(), "caption=txt".to_owned()]);
+    assert_eq!(answers(&test), (Answer::Text("CaptioningSample".to_owned()), fields()));
+    test.form.set_fields(test.guide.fields(&test.form));
+    test.compare("shard_types");
+    // The user chooses the last one, which has no fields, and it stays chosen.
+    test.form.focus_on(TYPES);
+    test.act_in_guide(&[Action::Last, Action::Toggle]);
+    test.guide.request_data(&mut test.form);
+    assert_eq!(answers(&test), (Answer::Unset, Answer::Unset));
+    // Settings of rows are shown for rows only.
+    test.go_to("samples");
+    let names = |test: &FormTest<ShardGuide>| test.guide.fields(&test.form);
+    assert!(names(&test).contains(&Field::Option("key-rule")) && !names(&test).contains(&Field::Option("media")));
+    test.form.answer("input", &Answer::List(vec!["/data/other".to_owned()]));
+    assert!(names(&test).contains(&Field::Option("media")), "the kind of the new input is unknown");
 }

@@ -30,7 +30,7 @@ pub fn phase_word(phase: Phase) -> &'static str {
         Phase::Media => "reading media",
         Phase::Tables => "building tables",
         Phase::Find => "finding repeats",
-        Phase::Write => "rewriting",
+        Phase::Write => "writing",
         Phase::Publish => "publishing",
     }
 }

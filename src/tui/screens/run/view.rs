@@ -39,7 +39,7 @@ fn phase_words(phase: Phase, item: &str) -> String {
         Phase::Media => "reading media headers".into(),
         Phase::Tables => "building the index".into(),
         Phase::Find => "finding repeats".into(),
-        Phase::Write => "rewriting".into(),
+        Phase::Write => "writing".into(),
         Phase::Publish => format!("publishing {item}s"),
     }
 }

@@ -73,10 +73,28 @@ pub(super) fn field_texts(fields: &[FieldExpr]) -> Vec<String> {
 fn from_pair(text: &str) -> Result<FieldExpr, String> {
     match text.split_once('=') {
         Some((field, expr)) if !field.trim().is_empty() && !expr.is_empty() => {
+            if let Some(second) = second_field(expr) {
+                return Err(format!("'{second}' after the comma is a field of its own: separate fields by a space"));
+            }
             Ok(FieldExpr { field: field.trim().to_owned(), expr: expr.to_owned() })
         }
         _ => Err("a JSON object or FIELD=EXPR is needed".to_owned()),
     }
+}
+
+/// Returns the first alternative of an expression that has the form of a field, as in `jpg,caption=txt`.
+fn second_field(expr: &str) -> Option<&str> {
+    let mut depth = 0usize;
+    let pieces = expr.split(|c: char| {
+        depth = match c {
+            '[' => depth + 1,
+            ']' => depth.saturating_sub(1),
+            _ => depth,
+        };
+        c == ',' && depth == 0
+    });
+    let is_field = |piece: &&str| piece.split_once('=').is_some_and(|(field, _)| is_identifier(field.trim()));
+    pieces.skip(1).find(is_field)
 }
 
 fn from_json(text: &str) -> Result<Vec<FieldExpr>, String> {
@@ -130,6 +148,8 @@ mod tests {
         let fields = one(&["image=jpg", r#"{"caption": "json[a=b],txt"}"#]).unwrap();
         assert_eq!(fields[1], FieldExpr { field: "caption".into(), expr: "json[a=b],txt".into() });
         assert_eq!(one(&["caption=json[a=b]"]).unwrap()[0].expr, "json[a=b]", "the first = separates");
+        assert_eq!(one(&["caption=json[a,b=c]"]).unwrap()[0].expr, "json[a,b=c]", "a key may have the form of a field");
+        assert!(one(&["image=jpg,caption=txt"]).unwrap_err().contains("separate fields by a space"));
         for bad in ["image", "=jpg", "image=", r#"{"image": 1}"#, r#"{"image": "jpg""#, r#"{"a": "x", "a": "y"}"#] {
             assert!(one(&[bad]).is_err(), "{bad}");
         }

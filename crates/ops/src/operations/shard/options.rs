@@ -245,7 +245,7 @@ const DIVIDE: &[Spec] = &[
     .example("512MiB")
         .conflicts(&["shards", "even"]),
     Spec::new("shards", "N", "Write N shards, of each split", number!(1..=u64::MAX, division.shards))
-        .unset("as many as --max-count and --max-size take")
+        .unset("as many as the limits of a shard need")
         .conflicts(&["even"]),
     Spec::new(
         "even",
