@@ -12,6 +12,14 @@ pub trait ContentCheck: Send {
 
     /// Whether the bytes have the checksum of the store.
     fn is_equal(&self) -> bool;
+
+    /// Returns the sum of the bytes, if it is not known whether the store states sums of this kind.
+    fn unconfirmed_sum(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Records that what the store states is no checksum: the object was read twice, with the same sum.
+    fn refute(&self) {}
 }
 
 /// Returns the version of an object and its check, when the answer of the store has arrived; `None` if the store has no checksum.
@@ -21,17 +29,24 @@ pub type PendingCheck = Box<dyn FnOnce() -> Option<(FileStamp, Box<dyn ContentCh
 pub(super) struct RunningCheck {
     /// `None` if there is nothing to compare, or after bytes were skipped.
     check: Option<Box<dyn ContentCheck>>,
+    /// The sum of the previous read.
+    previous: Option<Vec<u8>>,
     size: u64,
     /// Number of bytes added.
     at: u64,
 }
 
 impl RunningCheck {
-    /// Starts the check of an object with this stamp. A check of another version is not used.
-    pub(super) fn of(pending: Option<PendingCheck>, stamp: FileStamp) -> Self {
+    /// Starts the check of an object with this stamp. A check of another version is not used. `previous` is the unconfirmed sum of a previous read.
+    pub(super) fn of(pending: Option<PendingCheck>, stamp: FileStamp, previous: Option<Vec<u8>>) -> Self {
         let found = pending.and_then(|answer| answer());
         let is_same = |(version, _): &(FileStamp, _)| (version.bytes, version.inode) == (stamp.bytes, stamp.inode);
-        Self { check: found.filter(is_same).map(|(_, check)| check), size: stamp.bytes, at: 0 }
+        Self { check: found.filter(is_same).map(|(_, check)| check), previous, size: stamp.bytes, at: 0 }
+    }
+
+    /// Returns the sum of the bytes, if it is not known whether the store states sums of this kind.
+    pub(super) fn unconfirmed_sum(&self) -> Option<Vec<u8>> {
+        self.check.as_ref()?.unconfirmed_sum()
     }
 
     /// Whether bytes are compared.
@@ -55,7 +70,14 @@ impl RunningCheck {
         let Some(new) = bytes.get(known..).filter(|new| !new.is_empty()) else { return true };
         check.add(new);
         self.at += new.len() as u64;
-        self.at < self.size || check.is_equal()
+        if self.at < self.size || check.is_equal() {
+            return true;
+        }
+        let is_refuted = self.previous.is_some() && check.unconfirmed_sum() == self.previous;
+        if is_refuted {
+            check.refute();
+        }
+        is_refuted
     }
 }
 
@@ -63,7 +85,7 @@ impl RunningCheck {
 mod tests {
     use super::*;
 
-    /// Compares the sum of all bytes.
+    /// Compares the sum of all bytes, which are an unconfirmed sum.
     struct Sum(u64, u64);
 
     impl ContentCheck for Sum {
@@ -78,12 +100,16 @@ mod tests {
         fn is_equal(&self) -> bool {
             self.0 == self.1
         }
+
+        fn unconfirmed_sum(&self) -> Option<Vec<u8>> {
+            Some(self.0.to_be_bytes().to_vec())
+        }
     }
 
     fn check(expected: u64, bytes: u64) -> RunningCheck {
         let stamp = FileStamp { bytes: 4, modified_ns: 0, inode: 7 };
         let pending: PendingCheck = Box::new(move || Some((stamp, Box::new(Sum(0, expected)))));
-        RunningCheck::of(Some(pending), FileStamp { bytes, modified_ns: 1, inode: 7 })
+        RunningCheck::of(Some(pending), FileStamp { bytes, modified_ns: 1, inode: 7 }, None)
     }
 
     #[test]
@@ -99,9 +125,20 @@ mod tests {
     }
 
     #[test]
+    fn content_that_is_read_twice_with_the_same_unconfirmed_sum_is_accepted() {
+        let mut first = check(11, 4);
+        assert!(!first.add(&[1, 2, 3, 4], 0));
+        let previous = first.unconfirmed_sum();
+        for (bytes, is_accepted) in [([1, 2, 3, 4], true), ([1, 2, 3, 5], true), ([1, 2, 3, 6], false)] {
+            let mut again = RunningCheck { previous: previous.clone(), ..check(11, 4) };
+            assert_eq!(again.add(&bytes, 0), is_accepted, "{bytes:?}");
+        }
+    }
+
+    #[test]
     fn other_versions_and_skipped_bytes_are_not_compared() {
         assert!(!check(1, 5).is_active());
-        assert!(!RunningCheck::of(None, FileStamp::default()).is_active());
+        assert!(!RunningCheck::of(None, FileStamp::default(), None).is_active());
         let mut running = check(1, 4);
         assert!(running.add(&[1], 0) && running.add(&[4], 3));
         assert!(!running.is_active());

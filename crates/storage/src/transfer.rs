@@ -69,30 +69,32 @@ pub fn copy_file(
     drafts: &Path,
     watch: &Arc<WatchBytes>,
 ) -> Result<(), CopyFailure> {
-    match copy_once(fs, from, to, drafts, watch) {
+    let mut sum = None;
+    match copy_once(fs, from, (to, drafts), watch, &mut sum) {
         Err(CopyFailure::ThisFile(failure)) if is_mismatch(&failure) => {
             let watch = Arc::clone(watch);
             // Its bytes are already counted.
             let uncounted: Arc<WatchBytes> = Arc::new(move |_| watch(0));
-            copy_once(fs, from, to, drafts, &uncounted)
+            copy_once(fs, from, (to, drafts), &uncounted, &mut sum)
         }
         copied => copied,
     }
 }
 
+/// Copies a file once. `sum` is the unconfirmed sum of the content when it was read before; it is replaced by that of this read.
 fn copy_once(
     fs: &dyn Fs,
     (from, bytes): (&Path, u64),
-    to: &Path,
-    drafts: &Path,
+    (to, drafts): (&Path, &Path),
     watch: &Arc<WatchBytes>,
+    sum: &mut Option<Vec<u8>>,
 ) -> Result<(), CopyFailure> {
     let check = RemoteUrl::parse(from).and_then(|url| store_of(&url).ok()?.begin_check(&url));
     let file = open_in_order(from, bytes).map_err(|failure| of_source(from, failure))?;
     let failed = Arc::new(Mutex::new(None));
     let info = file.info();
     let draft = &drafts.join(draft_name(from, to, info.stamp));
-    let check = Arc::new(Mutex::new(RunningCheck::of(check, info.stamp)));
+    let check = Arc::new(Mutex::new(RunningCheck::of(check, info.stamp, sum.take())));
     let reader =
         SourceReader { file, watch: Arc::clone(watch), check: Arc::clone(&check), failed: Arc::clone(&failed) };
     let source = ReadFile::of_ranges(from, info, Box::new(reader));
@@ -107,6 +109,7 @@ fn copy_once(
         None => write_draft(fs, (&source, &check), draft, watch)
             .and_then(|()| place_file(fs, draft, to, source.mode() & MODE_BITS | OWNER_MODE)),
     };
+    *sum = check.lock().unwrap_or_else(PoisonError::into_inner).unconfirmed_sum();
     let failure = match written {
         Ok(()) => return Ok(()),
         Err(failure) if is_mismatch(&failure) => of_source(from, failure),

@@ -33,6 +33,15 @@ impl ObjectChecksum {
         let expected = u128::from_str_radix(hex, 16).ok().filter(|_| hex.len() == 32)?;
         Some(Self::Md5 { expected: expected.to_be_bytes(), sum: Md5::new() })
     }
+
+    /// Returns the checksum of the content so far.
+    pub(super) fn sum(&self) -> Vec<u8> {
+        match self {
+            Self::Crc64Nvme { sum, .. } => sum.to_be_bytes().to_vec(),
+            Self::Crc32c { sum, .. } => sum.to_be_bytes().to_vec(),
+            Self::Md5 { sum, .. } => sum.clone().finalize().to_vec(),
+        }
+    }
 }
 
 /// Whether the checksum is that of the checksums of parts.

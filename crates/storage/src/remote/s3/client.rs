@@ -148,6 +148,8 @@ pub(super) struct S3Client {
     pub(super) ahead: Mutex<HashMap<String, GrowingUpload>>,
     /// Whether the store obeys `If-None-Match`, once known.
     pub(super) obeys_absence: OnceLock<bool>,
+    /// Whether the tags of objects are MD5 sums, once known.
+    pub(super) has_md5_tags: OnceLock<bool>,
     /// Recent refusals by the name of the request; a refusal that concerns every request has the empty name.
     refusals: Mutex<HashMap<String, (Instant, Refusal)>>,
 }
@@ -164,6 +166,7 @@ impl S3Client {
             must_sign: AtomicBool::new(false),
             ahead: Mutex::default(),
             obeys_absence: OnceLock::new(),
+            has_md5_tags: OnceLock::new(),
             refusals: Mutex::default(),
         }
     }

@@ -3,16 +3,18 @@
 use super::super::network::Answer;
 use super::super::version::{etag_of, plain_etag, ObjectVersion};
 use super::checksum::ObjectChecksum;
-use super::client::{Action, Call};
+use super::client::{Action, Call, S3Client};
 use super::object::{bytes_in, finish_read, head, ObjectClient as _};
 use super::resume::ResumeRecord;
 use super::signature::encode;
 use super::vendor::Vendor;
 use super::write::{write, Parts, MAX_PARTS};
 use super::S3Store;
+use crate::content_check::ContentCheck;
+use crate::notices;
 use crate::store::{Condition, PendingCheck, WatchBytes};
 use bytes::Bytes;
-use gristmill_core::{Failure, ProblemKind};
+use gristmill_core::{Failure, Problem, ProblemKind, Subject};
 use reqwest::Method;
 use std::cell::RefCell;
 use std::io;
@@ -112,15 +114,58 @@ impl S3Store {
         };
         let answer = self.begin_call(Call { headers, ..head(key) });
         let is_plain = self.client.endpoint().is_some_and(|address| address.starts_with("http://"));
-        let has_md5 = is_plain && self.client.context.vendor == Vendor::Amazon;
+        let may_be_md5 = self.client.has_md5_tags.get() != Some(&false);
+        let has_md5 = is_plain && may_be_md5 && self.client.context.vendor == Vendor::Amazon;
         let client = Arc::clone(&self.client);
         Box::new(move || {
             let answer = finish_read(answer).ok()?.ok()?;
             let md5 = || md5_in(&etag_of(&answer.headers)).filter(|_| has_md5 && !is_encrypted(&answer));
-            let check = ObjectChecksum::crc_in(&answer).or_else(|| ObjectChecksum::of_md5(&md5()?))?;
+            let of_tag = || {
+                let check = ObjectChecksum::of_md5(&md5()?)?;
+                Some(Box::new(TagCheck { check, client: Arc::clone(&client) }) as Box<dyn ContentCheck>)
+            };
+            let crc = ObjectChecksum::crc_in(&answer).map(|check| Box::new(check) as Box<dyn ContentCheck>);
+            let check = crc.or_else(of_tag)?;
             let version = ObjectVersion::of(&answer.headers, bytes_in(&answer), (client.version_of())(&answer.headers));
-            Some((version.info().stamp, Box::new(check)))
+            Some((version.info().stamp, check))
         })
+    }
+}
+
+/// The comparison of an object with its tag. Tags may be MD5 sums or not: the first object of a store that is equal to its tag shows that
+/// they are, and the first one that is read twice with the same sum, and is not equal, that they are not.
+struct TagCheck {
+    check: ObjectChecksum,
+    client: Arc<S3Client>,
+}
+
+impl ContentCheck for TagCheck {
+    fn restart(&mut self) {
+        self.check.restart();
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.check.add(bytes);
+    }
+
+    fn is_equal(&self) -> bool {
+        let is_equal = self.check.is_equal();
+        if is_equal {
+            let _ = self.client.has_md5_tags.set(true);
+        }
+        is_equal
+    }
+
+    fn unconfirmed_sum(&self) -> Option<Vec<u8>> {
+        self.client.has_md5_tags.get().is_none_or(|is_md5| !is_md5).then(|| self.check.sum())
+    }
+
+    fn refute(&self) {
+        let _ = self.client.has_md5_tags.set(false);
+        let message =
+            "the ETags of this store are no MD5 sums of contents, so what is copied over http is not compared";
+        let note = Problem::note(ProblemKind::Other, Subject::path(self.client.address("")), message);
+        notices::add(note.with_hint("an address of https protects the transfer"));
     }
 }
 

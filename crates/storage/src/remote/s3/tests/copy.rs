@@ -130,3 +130,28 @@ fn etag_of_an_object_put_in_one_piece_is_its_md5() {
     assert_eq!(md5("900150983cd24fb0d6963f7d28e17f72-2"), None);
     assert_eq!(md5("0x8D"), None);
 }
+
+#[test]
+fn tags_are_compared_until_they_are_known_to_be_no_md5() {
+    for is_md5 in [true, false] {
+        let server = Server::start(&[]);
+        let store = store(&server);
+        let check = |tag: &str| {
+            server.fault("HEAD", Fault::Answer(200, format!("ETag: \"{tag}\"\r\n"), "abc".into()));
+            let address = path("k");
+            let (_, mut check) = store.begin_check(&RemoteUrl::parse(&address).unwrap()).unwrap()()?;
+            check.add(b"abc");
+            Some(check)
+        };
+        let (md5, other) = ("900150983cd24fb0d6963f7d28e17f72", "0".repeat(32));
+        let unequal = check(&other).unwrap();
+        assert!(!unequal.is_equal() && unequal.unconfirmed_sum().is_some());
+        if is_md5 {
+            assert!(check(md5).unwrap().is_equal());
+            assert_eq!(check(&other).unwrap().unconfirmed_sum(), None);
+        } else {
+            unequal.refute();
+            assert!(check(md5).is_none() && check(&other).is_none());
+        }
+    }
+}
