@@ -2,7 +2,7 @@
 
 use super::apple_double::{self, AppleDoubles};
 use super::names;
-use super::notes::{Notes, MISREAD_BY_PYTHON};
+use super::notes::{Notes, HAS_LONG_KEY, LACKS_PART, MISREAD_BY_PYTHON};
 use super::walk::{Entry, MAX_NAME};
 use super::{is_sketched, keep_sketch, HiddenPart, ScanSink, ShardScan, MAX_PART_NAMES};
 use gristmill_core::{HiddenSample, Outcome, PartFacts, PartRow, PartSets, ProblemKind, SampleRow, SampleSketch};
@@ -145,7 +145,7 @@ impl<'a> Grouper<'a> {
         if name.len() > MAX_NAME {
             // A sample with a shorter key lacks this part. Longer keys are in no table.
             let has_long_key = dot > MAX_NAME;
-            let why = if has_long_key { "its sample cannot be found by name" } else { "its sample lacks a part" };
+            let why = if has_long_key { HAS_LONG_KEY } else { LACKS_PART };
             self.notes.count(ProblemKind::BadName, name, entry.offset, why);
             self.damaged |= !has_long_key;
             return Ok(());

@@ -11,6 +11,10 @@ const MAX_NAMES: usize = 3;
 /// Why an entry with a longer name is no part.
 pub(super) const TOO_LONG: &str = "its name has more than 4,096 bytes";
 
+/// What an overlong name means for its sample.
+pub(super) const HAS_LONG_KEY: &str = "the key is too long";
+pub(super) const LACKS_PART: &str = "a part is missing";
+
 /// Text that is appended to the message about sparse entries whose stored size is in a pax record.
 pub const MISREAD_BY_PYTHON: &str =
     "; Python's tarfile misreads entries whose stored size is in a pax record, and may read nothing after them";
@@ -23,15 +27,16 @@ struct FoldedFindings {
     why: &'static str,
 }
 
-/// Findings by kind.
+/// Findings by kind; overlong names also by what they mean.
 #[derive(Default)]
-pub(super) struct Notes(BTreeMap<ProblemKind, FoldedFindings>);
+pub(super) struct Notes(BTreeMap<(ProblemKind, &'static str), FoldedFindings>);
 
 impl Notes {
     /// Counts one finding; the names of the first ones of each kind are stored.
     pub(super) fn count(&mut self, kind: ProblemKind, name: &[u8], byte_offset: u64, why: &'static str) {
         let new = || FoldedFindings { number: 0, names: Vec::new(), first_offset: byte_offset, why };
-        let fold = self.0.entry(kind).or_insert_with(new);
+        let meaning = if kind == ProblemKind::BadName { why } else { "" };
+        let fold = self.0.entry((kind, meaning)).or_insert_with(new);
         fold.number += 1;
         if fold.why.is_empty() {
             fold.why = why;
@@ -41,9 +46,9 @@ impl Notes {
         }
     }
 
-    /// Reports one problem per kind.
+    /// Reports one problem per kind of finding.
     pub(super) fn report(&self, shard: &str, problems: &dyn ProblemSink) -> Outcome<()> {
-        for (&kind, fold) in &self.0 {
+        for (&(kind, _), fold) in &self.0 {
             let subject = Subject::shard(shard).at(fold.first_offset);
             let subject = subject.key(fold.names.first().map(String::as_str).unwrap_or_default());
             let mut problem = Problem::note(kind, subject, message(kind, fold));
@@ -92,7 +97,11 @@ fn message(kind: ProblemKind, fold: &FoldedFindings) -> String {
         ProblemKind::BadName => {
             let names = count_verb(number, "name", "has", "have");
             let parts = if number == 1 { "it is no part" } else { "they are no parts" };
-            format!("{names} more than 4,096 bytes, so {parts}: {}", fold.why)
+            let sample = match fold.why {
+                LACKS_PART => agree(number, "its sample lacks a part", "their samples lack a part"),
+                _ => agree(number, "its sample cannot be found by name", "their samples cannot be found by name"),
+            };
+            format!("{names} more than 4,096 bytes, so {parts}: {sample}")
         }
         ProblemKind::EntryNameNotUtf8 => {
             format!("{} not UTF-8: {}{first}", count(number, "name"), fold.why)
@@ -156,5 +165,11 @@ mod tests {
         }
         assert!(said(ProblemKind::LinkedPart, 1).starts_with("1 part is a link and skipped, so that its sample lacks"));
         assert!(said(ProblemKind::LinkedPart, 2).starts_with("2 parts are links and skipped, so that samples lack"));
+        let mut notes = Notes::default();
+        [HAS_LONG_KEY, LACKS_PART, LACKS_PART].iter().for_each(|why| notes.count(ProblemKind::BadName, b"n", 0, why));
+        let said: Vec<String> = notes.0.iter().map(|((kind, _), fold)| message(*kind, fold)).collect();
+        let [lacking, hidden] = &said[..] else { panic!("{said:?}") };
+        assert!(lacking.ends_with("they are no parts: their samples lack a part"), "{lacking}");
+        assert!(hidden.ends_with("it is no part: its sample cannot be found by name"), "{hidden}");
     }
 }
