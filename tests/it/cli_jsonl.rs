@@ -124,6 +124,8 @@ fn compressed_files_are_refused_by_name_and_by_content_with_the_command_that_unp
     for command in ["info", "lint", "verify"] {
         sandbox.say(&format!("{command} a.jsonl.gz")).ends(1).complains("gzip -dc < a.jsonl.gz");
     }
+    sandbox.write("a.jsonl", "{}\n");
+    sandbox.say("info a.jsonl.gz").ends(1).complains("gzip -dc < a.jsonl.gz > NEW.jsonl");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use super::members::Members;
 use gristmill_core::text::shell_quote;
 use gristmill_core::{Failure, Mutex, Outcome};
+use gristmill_storage::files;
 use gristmill_storage::read::ReadFile;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -132,10 +133,10 @@ impl Compression {
         COMPRESSIONS.iter().find(|compression| (compression.is_start)(start))
     }
 
-    /// Returns the command that decompresses a file and keeps the original.
+    /// Returns the command that decompresses a file, keeps the original and replaces no other file.
     pub fn unpack_command(&self, path: &Path) -> String {
         let text = path.to_string_lossy();
-        let named = Self::of_name(&text).filter(|(_, named)| named.name == self.name);
+        let named = Self::of_name(&text).filter(|(rest, named)| named.name == self.name && !files::exists(rest));
         let target = named.map_or("NEW.jsonl", |(rest, _)| rest);
         format!("{} < {} > {}", self.filter, shell_quote(&text), shell_quote(target))
     }
