@@ -7,6 +7,8 @@ use super::{jsonl, ran, texts, without_own_folders};
 use crate::cli_kills::{kill_until_done, rounds, KillTimes};
 use crate::cli_support::Sandbox;
 use crate::support::assert_same;
+use gristmill_ops::job::journal::Journal;
+use gristmill_storage::fs::RealFs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -89,18 +91,29 @@ fn lock_of_a_run_that_was_killed_at_its_end_is_removed_by_the_next() {
     let mut lock = serde_json::to_value(dead).unwrap();
     (lock["token"], lock["system_lock"]) = ("left".into(), true.into());
     let lock = lock.to_string();
-    for (output, line) in [
-        ("packed", line("--format nanosets", "packed")),
-        ("kept", "dedup data --minlen 50 --output kept --yes".to_owned()),
-        ("set/.nv-meta", "shard data --output set --sample-type CrudeWebdataset --yes".to_owned()),
+    let shard = "shard data --output set --sample-type CrudeWebdataset --yes";
+    let prepare = "prepare other --sample-type CrudeWebdataset --split-ratio 1,0,0 --yes";
+    sandbox.tar("other/a.tar", ["one"]);
+    for (folder, line) in [
+        ("packed.gristmill", line("--format nanosets", "packed")),
+        ("kept.gristmill", "dedup data --minlen 50 --output kept --yes".to_owned()),
+        ("set.gristmill", shard.to_owned()),
+        ("set/.nv-meta/gristmill", shard.to_owned()),
+        ("other/.nv-meta/gristmill", prepare.to_owned()),
     ] {
         sandbox.say(&line).ends(0);
-        let folder = match output {
-            "set/.nv-meta" => "set/.nv-meta/gristmill".to_owned(),
-            output => format!("{output}.gristmill"),
-        };
-        sandbox.write(&format!("{folder}/lock"), &lock);
-        sandbox.say(&line).ends(0).says("Nothing to do");
-        assert!(!sandbox.path(&folder).join("lock").exists(), "{line}");
+        let has = |name: &str| sandbox.has(&format!("{folder}/{name}"));
+        for other_plan in [None, Some("of another plan")] {
+            sandbox.write(&format!("{folder}/lock"), &lock);
+            sandbox.write(&format!("{folder}/work/spool"), "");
+            let journal = sandbox.path(folder).join("journal");
+            if let Some(hash) = other_plan {
+                Journal::open(&RealFs, &journal, hash).unwrap();
+            }
+            sandbox.say(&line).ends(0).says("Nothing to do");
+            assert!(!has("lock"), "{line}");
+            // Work of a stopped run of another plan is kept.
+            assert_eq!([has("journal"), has("work/spool")], [other_plan.is_some(); 2], "{line} {other_plan:?}");
+        }
     }
 }

@@ -178,7 +178,7 @@ fn tables_know_more(root: &Path, listed: usize) -> bool {
 }
 
 /// Returns the plan of the last run of this program; `None` if it cannot be parsed (newer version, or edited manually).
-fn recorded_plan(own: &RunFolder) -> Outcome<Option<PreparePlan>> {
+pub(crate) fn recorded_plan(own: &RunFolder) -> Outcome<Option<PreparePlan>> {
     let bytes = read_whole(&own.plan(), MAX_PLAN_BYTES)?;
     Ok(bytes.and_then(|bytes| plan_file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()))
 }

@@ -103,6 +103,12 @@ impl Journal {
         Ok(read_lines(&bytes, &header).map_or(0, |done| done.len()))
     }
 
+    /// Whether there is a journal at `path` of another plan than the one with this hash. An unreadable journal is of no plan.
+    pub(crate) fn is_of_other_plan(path: &Path, plan_hash: &str) -> Outcome<bool> {
+        let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
+        Ok(header_in(&bytes).is_some_and(|found| found != Header::of(plan_hash)))
+    }
+
     /// Records a finished unit. The record survives a kill immediately, and a power failure after at most [`SYNC_EVERY`]. Lines and spools
     /// lost in a power failure are detected by checksums, and their units are repeated, so no unit has to wait for the disk.
     pub fn record(&self, done: &DoneUnit) -> Outcome<()> {
@@ -135,13 +141,18 @@ pub(crate) fn checked(line: &[u8]) -> Option<&[u8]> {
     (u64::from_str_radix(sum, 16).ok()? == xxh3_64(json)).then_some(json)
 }
 
+/// Returns the header of a journal; `None` if it is damaged.
+fn header_in(bytes: &[u8]) -> Option<Header> {
+    let first = bytes.split(|byte| *byte == b'\n').find_map(checked)?;
+    serde_json::from_slice(first).ok()
+}
+
 /// Returns all finished units; `None` if the journal belongs to another plan or format.
 fn read_lines(bytes: &[u8], header: &Header) -> Option<HashMap<String, DoneUnit>> {
-    let mut lines = bytes.split(|byte| *byte == b'\n').filter_map(checked);
-    let found: Header = serde_json::from_slice(lines.next()?).ok()?;
-    if found != *header {
+    if header_in(bytes)? != *header {
         return None;
     }
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(checked).skip(1);
     let done = lines.filter_map(|json| serde_json::from_slice::<DoneUnit>(json).ok());
     Some(done.map(|done| (done.unit.clone(), done)).collect())
 }

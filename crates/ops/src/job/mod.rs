@@ -11,6 +11,7 @@ pub mod export;
 pub(crate) mod fetch;
 pub(crate) mod file_set;
 pub mod files_report;
+pub(crate) mod finished;
 pub(crate) mod job_progress;
 pub mod journal;
 pub mod jsonl;

@@ -8,8 +8,10 @@ use super::publish;
 use super::report::ShardReport;
 use super::write::{remove_work, ShardWriter};
 use crate::engine::browse::keep_for_run;
+use crate::engine::dataset::recorded_plan;
 use crate::engine::plan::cut_names;
-use crate::engine::plan::file::typed_to_yaml;
+use crate::engine::plan::file as plan_file;
+use crate::job::finished::{clear_finished, remove_finished};
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::journal::Journal;
 use crate::job::publish::with_parent_folders;
@@ -50,7 +52,8 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
         return preview_samples(context, plan);
     }
     let layout = OutputLayout::of(plan)?;
-    if layout.decide()? == Decision::Nothing && is_complete(&layout) && !has_other_inputs(context, plan, &layout)? {
+    let is_over = layout.decide()? == Decision::Nothing && publish::are_prepared(&layout);
+    if is_over && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
     }
     publish::note_interrupted(context, &layout)?;
@@ -106,8 +109,9 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
     if recover_output(context, layout.root(), &layout.run_folder, &layout.output)? {
         files::fetch_listing(&layout.output);
     }
-    let is_over = layout.decide()? == Decision::Nothing && is_complete(&layout);
+    let is_over = layout.decide()? == Decision::Nothing && publish::are_prepared(&layout);
     if is_over && !has_other_inputs(context, plan, &layout)? {
+        clear_left(context, &layout);
         return nothing(context, &layout);
     }
     with_parent_folders(context, &layout.output, &layout.run_folder, || run_locked(context, &layout, is_over))
@@ -124,14 +128,6 @@ fn fetch_listing(plan: &ShardPlan) {
         // A failed listing is requested again when it is needed.
         let _ = for_each_at_once(&places, look, || ());
     }
-}
-
-/// Whether a run with published shards has nothing left to do.
-fn is_complete(layout: &OutputLayout) -> bool {
-    let is_prepared = publish::are_prepared(layout);
-    // Files of a run that was killed just before its end are removed by the next run.
-    let is_left = files::exists(layout.run_folder.journal()) || files::exists(layout.run_folder.work_folder());
-    is_prepared && !is_left && !DatasetLock::is_left(&layout.run_folder)
 }
 
 /// Whether the inputs have changed since the same plan ran, so that `--append` has more samples to add.
@@ -166,7 +162,6 @@ fn has_other_inputs(context: &TaskContext, plan: &ShardPlan, layout: &OutputLayo
 /// Returns the report of a run that has nothing to do, and reports the findings of the previous run again.
 fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport> {
     context.log("nothing to do: the same plan has run");
-    release_left_locks(context, layout);
     report_earlier::<ShardPlan>(&layout.run_folder, layout.plan.inputs.iter().map(PathBuf::as_path), context)?;
     for (_, output) in layout.sets.iter().filter(|_| !layout.plan.preparation.no_prepare) {
         let own = RunFolder::for_webdataset(output);
@@ -180,14 +175,19 @@ fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport>
     Ok(report)
 }
 
-/// Releases the locks of sets that a killed run has left. Errors are logged and not reported.
-fn release_left_locks(context: &TaskContext, layout: &OutputLayout) {
-    let sets = layout.sets.iter().map(|(_, output)| RunFolder::for_webdataset(output));
-    for own in sets.filter(DatasetLock::is_left) {
-        let cleared = DatasetLock::acquire(&*context.fs, &own, false).and_then(|_lock| own.remove_work(&*context.fs));
-        if let Err(error) = cleared {
-            context.log(format!("cleaning up: {error}"));
-        }
+/// Removes what a killed run of the plan has left. Errors are logged and not reported.
+fn clear_left(context: &TaskContext, layout: &OutputLayout) {
+    let (fs, own) = (&*context.fs, &layout.run_folder);
+    let mut cleared = vec![clear_finished(fs, own, &layout.hash(), &|| remove_work(fs, own))];
+    for (_, output) in &layout.sets {
+        let own = RunFolder::for_webdataset(output);
+        // The plan is requested only for a journal to compare.
+        let recorded = if files::exists(own.journal()) { recorded_plan(&own).ok().flatten() } else { None };
+        let hash = recorded.as_ref().map(plan_file::hash).unwrap_or_default();
+        cleared.push(clear_finished(fs, &own, &hash, &|| own.remove_work(fs)));
+    }
+    for error in cleared.into_iter().filter_map(Result::err) {
+        context.log(format!("cleaning up: {error}"));
     }
 }
 
@@ -204,7 +204,7 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
             context.phase(Phase::Tables, "preparing");
             publish::prepare_published(context, layout)?;
         }
-        own.remove_work(fs)?;
+        remove_finished(own, &layout.hash(), &|| remove_work(fs, own))?;
         return Ok(ShardReport { nothing_to_do: !is_prepared_now, ..nothing(context, layout)? });
     }
     if context.options.restart {
@@ -243,7 +243,7 @@ fn write_and_publish(
 ) -> Outcome<ShardReport> {
     let (fs, own, plan) = (&*context.fs, &layout.run_folder, &layout.plan);
     own.create(fs)?;
-    write_file(fs, &own.running_plan(), typed_to_yaml(publish::PLAN_OF, "shard", plan)?.as_bytes(), 0o600)?;
+    write_file(fs, &own.running_plan(), plan_file::typed_to_yaml(publish::PLAN_OF, "shard", plan)?.as_bytes(), 0o600)?;
     let elsewhere = context.options.scratch.as_deref().map(|folder| Scratch::create(Some(folder))).transpose()?;
     let scratch =
         elsewhere.as_ref().map_or_else(|| own.work_folder().join("lists"), |scratch| scratch.path().to_owned());

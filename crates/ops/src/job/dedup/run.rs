@@ -12,6 +12,7 @@ use super::tables;
 use super::{DedupReport, Figures, Tuning};
 use crate::engine::plan::dedup::plan_hash;
 use crate::engine::plan::file::dedup_to_yaml;
+use crate::job::finished::{clear_finished, remove_finished};
 use crate::job::journal::Journal;
 use crate::job::layouts;
 use crate::job::publish::{make_folder, with_parent_folders};
@@ -47,7 +48,11 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
     let mut opened = UnlockedRun::new(context, plan, tuning)?;
     if decide_run(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
         context.log("nothing to do: the same plan has run on the same files");
-        opened.clear_finished();
+        let key = journal_key(&opened.hash, &opened.inputs);
+        let remove = || opened.remove_all_work();
+        if let Err(error) = clear_finished(&*context.fs, &opened.layout.run_folder, &key, &remove) {
+            context.log(format!("cleaning up: {error}"));
+        }
         return opened.nothing();
     }
     let (threads, cancel) = (context.options.threads, &context.cancel);
@@ -121,20 +126,9 @@ impl<'a> UnlockedRun<'a> {
         }
     }
 
-    /// Removes files of a run that was killed after publication. Errors are logged and not reported.
-    fn clear_finished(&self) {
-        let (fs, own) = (&*self.context.fs, &self.layout.run_folder);
-        let has_work = files::exists(own.journal()) || files::exists(own.work_folder());
-        if !has_work && !DatasetLock::is_left(own) {
-            return;
-        }
-        let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| {
-            self.remove_scratch()?;
-            own.remove_work(fs)
-        });
-        if let Err(error) = cleared {
-            self.context.log(format!("cleaning up: {error}"));
-        }
+    fn remove_all_work(&self) -> Outcome<()> {
+        self.remove_scratch()?;
+        self.layout.run_folder.remove_work(&*self.context.fs)
     }
 
     fn remove_scratch(&self) -> Outcome<()> {
@@ -148,13 +142,12 @@ impl<'a> UnlockedRun<'a> {
         let lock = DatasetLock::acquire_and_check(fs, own, context.options.break_lock, &look)?;
         recover(fs, self.layout.root(), own)?;
         if decide_run(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
-            own.remove_work(fs)?;
+            remove_finished(own, &journal_key(&self.hash, &self.inputs), &|| self.remove_all_work())?;
             return self.nothing();
         }
         if context.options.restart {
             leftover::remove_previous(fs, &self.layout)?;
-            self.remove_scratch()?;
-            own.remove_work(fs)?;
+            self.remove_all_work()?;
         }
         check_running(self.plan, own)?;
         leftover::remove_previous(fs, &self.layout)?;
@@ -169,7 +162,7 @@ impl<'a> UnlockedRun<'a> {
         };
         let cleared = match (is_stopped, is_over) {
             (true, _) => Ok(()),
-            (false, true) => self.remove_scratch().and_then(|()| own.remove_work(fs)),
+            (false, true) => self.remove_all_work(),
             (false, false) => self.remove_scratch(),
         };
         if let Err(error) = cleared {

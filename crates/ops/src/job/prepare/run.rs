@@ -12,6 +12,7 @@ use crate::engine::index::{self, BuildOptions, BuiltIndex, CarriedMedia, Spooled
 use crate::engine::outputs::{self, Text};
 use crate::engine::plan::inherit::{inherited, recorded};
 use crate::engine::plan::{fields, file as plan_file, resolve_in, validate};
+use crate::job::finished::{clear_finished, remove_finished};
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::journal::Journal;
 use crate::job::recover::roll_forward;
@@ -54,7 +55,10 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     let asked = context.plan.clone();
     let (selection, to_do) = decide(context, &asked, &own)?;
     if !to_do {
-        clear_finished(context, &own);
+        let fs = &*context.shared.fs;
+        if let Err(error) = clear_finished(fs, &own, &plan_file::hash(&context.plan), &|| own.remove_work(fs)) {
+            context.task.log(format!("cleaning up: {error}"));
+        }
         return Ok(report_nothing(context, &selection));
     }
     if let Some(lock) = context.lock.take() {
@@ -72,8 +76,7 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     if to_do {
         run_or_clear(context, (&own, &lock), selection)
     } else {
-        // Acquiring the lock has created the work folder.
-        clean_up(context, &own);
+        remove_finished(&own, &plan_file::hash(&context.plan), &|| own.remove_work(&*shared.fs))?;
         Ok(report_nothing(context, &selection))
     }
 }
@@ -148,7 +151,7 @@ fn run_planned(
     let shared = &context.shared;
     let mut facts = shared.facts_now();
     if shared.options.restart {
-        remove_unfinished(context, own)?;
+        own.remove_work(&*shared.fs)?;
     }
     if context.plan.tgz == Tgz::Rewrite && rewrite::unpack(context, own, &selection)? {
         facts = shared.facts_now();
@@ -184,12 +187,6 @@ fn open(context: &Context) -> Outcome<()> {
     let opened = times::open(&shared.root, shared.options.threads, &shared.cancel)?;
     shared.set_opened(opened);
     Ok(())
-}
-
-fn remove_unfinished(context: &Context, own: &RunFolder) -> Outcome<()> {
-    let fs = &*context.shared.fs;
-    own.remove_work(fs)?;
-    fs.remove_file(&own.journal())
 }
 
 /// Writes the plan with absolute paths, so that an interrupted run can be resumed from any folder.
@@ -504,26 +501,9 @@ fn wrong_counts<'c>(
     both.filter(|(_, then, now)| then != now).collect()
 }
 
-/// Removes the work folder of a run that was killed after publication and will not be resumed.
-fn clear_finished(context: &Context, own: &RunFolder) {
-    let fs = &*context.shared.fs;
-    let is_ours = Journal::count_finished(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
-    // A work folder without a journal cannot be resumed, and the lock of a dead process has no effect.
-    let is_garbage = files::exists(own.work_folder()) && !files::exists(own.journal()) || DatasetLock::is_left(own);
-    if (is_ours || is_garbage) && !matches!(gristmill_storage::publish::pending(own), Ok(Some(_))) {
-        match DatasetLock::acquire(fs, own, false) {
-            Ok(_lock) => clean_up(context, own),
-            Err(error) => context.task.log(format!("cleaning up: {error}")),
-        }
-    }
-}
-
 /// Removes temporary files of the run. The result is already visible, so an error here is logged and not reported.
 fn clean_up(context: &Context, own: &RunFolder) {
-    let fs = &*context.shared.fs;
-    for result in [own.remove_work(fs), fs.remove_file(&own.journal())] {
-        if let Err(error) = result {
-            context.task.log(format!("cleaning up: {error}"));
-        }
+    if let Err(error) = own.remove_work(&*context.shared.fs) {
+        context.task.log(format!("cleaning up: {error}"));
     }
 }

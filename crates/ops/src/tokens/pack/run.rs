@@ -12,6 +12,7 @@ use super::record::{decide, with_absolute_paths, Decision, Recorded};
 use super::{disk_space, findings, outputs, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::damage::DamagedRows;
+use crate::job::finished::{clear_finished, remove_finished};
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::layouts;
 use crate::job::outputs::OutputState;
@@ -60,7 +61,10 @@ pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Out
     let mut job = Job::open(context, plan, tuning)?;
     if let Decision::Nothing = decide(plan, &job.hash, &job.layout, &job.inputs)? {
         context.log("nothing to do: the same plan has run on the same files");
-        job.clear_finished();
+        let (fs, own) = (&*context.fs, &job.layout.run_folder);
+        if let Err(error) = clear_finished(fs, own, &job.hash, &|| own.remove_work(fs)) {
+            context.log(format!("cleaning up: {error}"));
+        }
         return job.nothing();
     }
     job.check_layouts()?;
@@ -101,19 +105,6 @@ impl<'a> Job<'a> {
         notes.into_iter().chain(damaged.problems).try_for_each(|problem| context.problems.report(problem))
     }
 
-    /// Removes work files of a run that was killed after publication. Logs errors instead of reporting them.
-    fn clear_finished(&self) {
-        let (fs, own) = (&*self.context.fs, &self.layout.run_folder);
-        let has_work = files::exists(own.journal()) || files::exists(own.work_folder());
-        if !has_work && !DatasetLock::is_left(own) {
-            return;
-        }
-        let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| own.remove_work(fs));
-        if let Err(error) = cleared {
-            self.context.log(format!("cleaning up: {error}"));
-        }
-    }
-
     fn locked(&mut self) -> Outcome<PackReport> {
         let (context, fs) = (self.context, &*self.context.fs);
         // Another run may have finished before this run acquired the lock.
@@ -122,7 +113,8 @@ impl<'a> Job<'a> {
         // Staged files that were not moved yet are hard links to spools.
         recover(fs, self.layout.root(), &self.layout.run_folder)?;
         if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {
-            self.layout.run_folder.remove_work(fs)?;
+            let own = &self.layout.run_folder;
+            remove_finished(own, &self.hash, &|| own.remove_work(fs))?;
             return self.nothing();
         }
         if context.options.restart {
