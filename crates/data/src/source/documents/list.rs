@@ -8,13 +8,12 @@ pub use split_files::{folder_splits, split_choices, summarize_splits, SplitChoic
 
 use super::glob::Glob;
 use super::packing::{first_bytes, is_text};
-use super::set_aside::{finished_name, is_set_aside, IgnoredFiles};
+use super::set_aside::{finished_name, is_packed_already, is_set_aside, IgnoredFiles};
 use super::snapshot::HubSnapshot;
 use super::sources::{is_table_name, source_of, table_names};
 use super::splits::missing_shards;
 use super::values::leave_out_values;
 use super::{member_count, InputRules, Packing, TextFile};
-use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
 use gristmill_core::text::{count, count_verb, display_safe, display_safe_bytes};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Severity, Subject};
 use gristmill_pycompat::natural_order;
@@ -424,16 +423,6 @@ impl Chooser<'_> {
             false => FileChoice::No,
         }
     }
-}
-
-/// Whether packing or indexing writes outputs with this name. A program that reads every file of a folder would read such files as text and
-/// find only invalid lines.
-pub(in crate::source) fn is_packed_already(name: &str) -> bool {
-    let ends = [".pbin", ".idx", ".ds", ".ds.index", ".ds.metadata", ".ds.loss", "tokenized-samples.bin"];
-    let is_index = |file: &str| name == file || name.ends_with(&format!("/{file}"));
-    ends.iter().any(|end| name.ends_with(end))
-        || is_index(&format!("index/{FILE_LOCATION}"))
-        || is_index(&format!("index/{SAMPLE_LOCATIONS}"))
 }
 
 /// Message and hint for an output of packing or indexing.

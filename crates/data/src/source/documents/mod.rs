@@ -36,11 +36,9 @@ mod values;
 mod verdict;
 mod zip;
 
-pub(in crate::source) use list::{
-    is_packed_already, leave_out_others, missing_files, text_file, FileChoice, Walk, OURS,
-};
+pub(in crate::source) use list::{leave_out_others, missing_files, text_file, FileChoice, Walk, OURS};
 pub(in crate::source) use packing::is_text;
-pub(in crate::source) use set_aside::is_set_aside;
+pub(in crate::source) use set_aside::{is_packed_already, is_set_aside};
 pub(in crate::source) use sources::is_table_name;
 pub(in crate::source) use splits::missing_shards;
 pub(in crate::source) use values::leave_out_values;

@@ -1,6 +1,7 @@
 //! Detection of files in data folders that are not data: hidden copies, markers, and unfinished files. Spark and Hadoop ignore names that
 //! begin with a dot or an underscore; notebooks store copies in `.ipynb_checkpoints`.
 
+use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Problem, ProblemKind, Subject};
 use std::path::Path;
@@ -13,6 +14,16 @@ const MAX_NAMED: usize = 5;
 /// Whether a relative path denotes a file that is ignored.
 pub(in crate::source) fn is_set_aside(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with(['.', '_'])) || finished_name(name) != name
+}
+
+/// Whether packing or indexing writes outputs with this name. A program that reads every file of a folder would read such files as text and
+/// find only invalid lines.
+pub(in crate::source) fn is_packed_already(name: &str) -> bool {
+    let ends = [".pbin", ".idx", ".ds", ".ds.index", ".ds.metadata", ".ds.loss", "tokenized-samples.bin"];
+    let is_index = |file: &str| name == file || name.ends_with(&format!("/{file}"));
+    ends.iter().any(|end| name.ends_with(end))
+        || is_index(&format!("index/{FILE_LOCATION}"))
+        || is_index(&format!("index/{SAMPLE_LOCATIONS}"))
 }
 
 /// Returns the name of a file without the suffix of an unfinished file.
