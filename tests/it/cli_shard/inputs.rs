@@ -220,6 +220,30 @@ fn folder_of_row_files_is_read_as_rows() {
 }
 
 #[test]
+fn descriptions_indexes_and_names_in_capitals_do_not_make_rows_parts() {
+    let sandbox = Sandbox::new();
+    sandbox.write("given/A.JSONL", "{\"n\": 1}\n");
+    sandbox.write("given/b.jsonl", "{\"n\": 2}\n");
+    sandbox.write("given/c.ndjson", "{\"n\": 3}\n");
+    sandbox.write("given/README.md", "# Rows");
+    sandbox.write("given/dataset_infos.json", "{}");
+    sandbox.say("prepare given/b.jsonl --yes").ends(0);
+    assert!(sandbox.has("given/b.jsonl.idx"));
+    let ran = sandbox.say("shard given --output rows").ends(0);
+    assert_eq!(entries(&sandbox, "rows/shard_000000.tar").len(), 3, "{}", ran.err);
+    sandbox.write("given/p.jpg", Sandbox::jpeg(8, 8));
+    sandbox.say("shard given --output files").ends(0).complains("it is read as files because of p.jpg");
+}
+
+#[test]
+fn row_with_a_damaged_text_in_any_column_is_left_out() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.csv", b"text,other\na,\xff\nb,c\n");
+    let ran = sandbox.say("shard a.csv --text text --output out").ends(1);
+    ran.complains("'row 1': the row is left out: one of its columns has a text that is not UTF-8");
+}
+
+#[test]
 fn links_to_folders_above_the_input_are_not_followed() {
     let sandbox = Sandbox::new();
     sandbox.write("parent/data/a.txt", "a");

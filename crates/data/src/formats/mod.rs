@@ -16,6 +16,7 @@ pub mod olmo;
 pub mod sqlite;
 pub mod tar_writer;
 
+pub use forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
 pub use megatron::missing_part;
 
 use gristmill_core::TokenKind;

@@ -58,6 +58,7 @@ pub use python_json::{python_line, python_lines, NotJson};
 pub use rewriter::{EditRow, FileRewriter, TextEdits};
 pub use rules::{DocumentRules, InputRules};
 pub(in crate::source) use saved::descriptions as saved_descriptions;
+pub use set_aside::is_no_data;
 pub use share::{text_share, unpacked_share};
 pub use snapshot::is_file_input;
 pub use snapshot::HubSnapshot;

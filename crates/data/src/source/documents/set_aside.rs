@@ -1,19 +1,32 @@
 //! Detection of files in data folders that are not data: hidden copies, markers, and unfinished files. Spark and Hadoop ignore names that
 //! begin with a dot or an underscore; notebooks store copies in `.ipynb_checkpoints`.
 
-use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
+use super::splits::NO_DATA;
+use crate::formats::{FILE_LOCATION, SAMPLE_LOCATIONS};
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Problem, ProblemKind, Subject};
 use std::path::Path;
 
 /// Suffixes of files that are still being written or downloaded.
 const UNFINISHED: [&str; 7] = [".tmp", ".temp", ".partial", ".crdownload", ".incomplete", ".inprogress", "~"];
+/// Names of descriptions that other programs write next to data.
+const OTHER_DESCRIPTIONS: [&str; 3] = ["state.json", "Thumbs.db", "desktop.ini"];
 /// Maximum number of files that a note names.
 const MAX_NAMED: usize = 5;
 
 /// Whether a relative path denotes a file that is ignored.
 pub(in crate::source) fn is_set_aside(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with(['.', '_'])) || finished_name(name) != name
+}
+
+/// Whether a relative path denotes a file next to data that is no data by its name: one that is ignored, an index of this program, or a
+/// description.
+pub fn is_no_data(name: &str) -> bool {
+    let own = name.rsplit_once('/').map_or(name, |(_, own)| own);
+    let is_description = NO_DATA.contains(&own)
+        || OTHER_DESCRIPTIONS.contains(&own)
+        || ["README", "LICENSE"].iter().any(|start| own.to_uppercase().starts_with(start));
+    is_description || is_set_aside(name) || is_packed_already(name)
 }
 
 /// Whether packing or indexing writes outputs with this name. A program that reads every file of a folder would read such files as text and
@@ -98,6 +111,16 @@ mod tests {
             assert!(!is_set_aside(name), "{name}");
         }
         assert_eq!(finished_name("d/a.jsonl.tmp"), "d/a.jsonl");
+    }
+
+    #[test]
+    fn descriptions_and_indexes_are_no_data() {
+        for name in ["README.md", "d/readme.txt", "LICENSE", "dataset_infos.json", "a.jsonl.idx", "d/Thumbs.db", ".a"] {
+            assert!(is_no_data(name), "{name}");
+        }
+        for name in ["a.jsonl", "a.md", "README/a.txt", "info.json"] {
+            assert!(!is_no_data(name), "{name}");
+        }
     }
 
     #[test]

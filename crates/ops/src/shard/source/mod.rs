@@ -14,8 +14,7 @@ use gristmill_core::shard_plan::{InputKind, KeyRule, Missing};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
 use gristmill_data::source::discover::{is_like_shard, shard_range};
-use gristmill_data::source::documents::{table_kind, Packing};
-use gristmill_data::source::kind::is_packed_jsonl;
+use gristmill_data::source::documents::{is_no_data, table_kind, InputRules, Packing};
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::files::metadata;
 use gristmill_storage::remote::is_hub_url;
@@ -27,7 +26,7 @@ use std::path::Path;
 pub(super) const NUMBER: &str = "number";
 const ACTIVITY: &str = "looking for samples";
 /// Suffixes of files of rows, in lower case.
-const ROW_FILES: [&str; 6] = [".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow"];
+const ROW_FILES: [&str; 7] = [".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".arrow"];
 
 /// Divides the name of a loose file into key and part.
 pub(super) fn divide_name(name: &str, rule: KeyRule) -> Option<(String, String)> {
@@ -74,7 +73,7 @@ fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outc
         false => Err(Failure::usage(ACTIVITY, "its name is not that of a shard or of a file of rows")
             .on(Subject::path(input))
             .with_hint(
-                "give a folder, a .tar, or a .jsonl, .json, .csv, .tsv, .parquet or .arrow file; --as decides how it is read",
+                "give a folder, a .tar, or a .jsonl, .ndjson, .json, .csv, .tsv, .parquet or .arrow file; --as decides how it is read",
             )),
     }
 }
@@ -86,15 +85,16 @@ fn kind_of_folder(folder: &Path, problems: &dyn ProblemSink) -> Outcome<InputKin
     let entries = Walk::new(folder).filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name()));
     let (mut shard, mut medium, mut rows, mut other) = (None, None, None, None);
     for entry in entries.filter_map(Result::ok).filter(|entry| entry.kind().is_file()) {
-        let name = entry.file_name().to_string_lossy();
+        let inside = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+        let name = inside.to_string_lossy();
         let place = match is_like_shard(entry.file_name()) {
             true => &mut shard,
             false if type_by_extension(&name).is_some() => &mut medium,
-            false if table_kind(&name).is_some() || name.ends_with(".jsonl") || is_packed_jsonl(&name) => &mut rows,
-            false if name.contains('.') => &mut other,
+            false if table_kind(&name).is_some() || (InputRules::JSON_ROWS.is_read)(&name) => &mut rows,
+            false if entry.file_name().as_encoded_bytes().contains(&b'.') && !is_no_data(&name) => &mut other,
             false => continue,
         };
-        place.get_or_insert_with(|| entry.path().strip_prefix(folder).unwrap_or(entry.path()).to_owned());
+        place.get_or_insert_with(|| inside.to_owned());
         if shard.is_some() && medium.is_some() {
             break;
         }
@@ -117,7 +117,7 @@ fn kind_of_folder(folder: &Path, problems: &dyn ProblemSink) -> Outcome<InputKin
         // Data sets on the hub without shards are read as rows.
         _ if is_hub_url(&folder.to_string_lossy()) => Ok(InputKind::Rows),
         (None, None, Some(_), None) => Ok(InputKind::Rows),
-        (None, None, Some(rows), Some(other)) => {
+        (None, Some(other), Some(rows), _) | (None, None, Some(rows), Some(other)) => {
             let why = format!(
                 "it is read as files because of {}; {} is a part, not a file of rows",
                 name(&other),

@@ -8,6 +8,7 @@ mod patterns;
 mod shards;
 mod slices;
 
+pub(in crate::source) use patterns::NO_DATA;
 pub(in crate::source) use shards::missing as missing_shards;
 pub use shards::MissingShards;
 pub use slices::{parse_split, SplitPart};

@@ -12,7 +12,7 @@ const WORDS: [(&str, &[&str]); 3] = [
     ("test", &["test", "testing", "eval", "evaluation"]),
 ];
 /// Names of files that are not data, unless a pattern names them.
-const NO_DATA: [&str; 6] =
+pub(in crate::source) const NO_DATA: [&str; 6] =
     ["README.md", "config.json", "dataset_info.json", "dataset_infos.json", "dummy_data.zip", "dataset_dict.json"];
 /// Folder of files that are named by split and number.
 const SHARD_FOLDER: &str = "data/";

@@ -17,7 +17,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{
     list as list_documents, DocumentBlock, DocumentFields, InputRules, OtherFields, Packing, Position, Selection, Text,
-    TextFile, BYTE_ORDER_MARK,
+    TextFile, BYTE_ORDER_MARK, NOT_UTF8, TOO_LONG,
 };
 use gristmill_storage::files::is_dir;
 use gristmill_storage::read_ahead::read_ahead;
@@ -57,7 +57,7 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
         split: (!splits.is_empty()).then_some(splits.as_str()),
         ..Selection::default()
     };
-    let mut listing = list_documents(&[input.to_owned()], selection, &InputRules::JSON_LINES, context.handles.cancel)?;
+    let mut listing = list_documents(&[input.to_owned()], selection, &InputRules::JSON_ROWS, context.handles.cancel)?;
     listing.problems.extend(leave_out_files(&mut listing.files, context.options, context.handles.cancel)?);
     listing.problems.into_iter().try_for_each(|problem| context.handles.problems.report(problem))?;
     let files: Vec<&TextFile> = listing.files.iter().collect();
@@ -197,6 +197,11 @@ impl<'a> Rows<'a> {
                         match row.text {
                             Some(Text::Unreadable(why)) => {
                                 self.number += 1;
+                                let why = match why {
+                                    NOT_UTF8 => "one of its columns has a text that is not UTF-8",
+                                    TOO_LONG => "one of its columns has a text longer than 64 MiB",
+                                    why => why,
+                                };
                                 self.left_out(&LeftOut::Bad(value::BadRow(why)), place)
                             }
                             _ => self.row(row.line, None, place),
