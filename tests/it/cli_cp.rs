@@ -56,7 +56,11 @@ fn cp_reports_files_it_cannot_copy_and_copies_the_rest() {
     let sandbox = sandbox();
     std::os::unix::fs::symlink("nowhere", sandbox.path("in/dangling")).unwrap();
     std::fs::create_dir(sandbox.path("in/empty")).unwrap();
+    std::fs::create_dir(sandbox.path("in/up")).unwrap();
+    std::os::unix::fs::symlink("..", sandbox.path("in/up/link")).unwrap();
     let ran = sandbox.say("cp in out").ends(1);
+    let ran = ran.complains("in/up/link: it leads back to").complains("in/empty: it is empty");
+    assert!(!ran.err.contains("in/up: it is empty"), "{}", ran.err);
     ran.complains("in/dangling").complains("so it is not copied").says("Copied 3 files");
     sandbox.say("cp in other --problems-ok").ends(0);
     sandbox.say("cp in third --strict").ends(3).complains("in/dangling");

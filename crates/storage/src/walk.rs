@@ -7,7 +7,7 @@ use super::folder::OpenFolder;
 use super::location::{Location, RemoteUrl};
 use super::run_folder::is_next_to_output;
 use super::space::is_on_pseudo_file_system;
-use gristmill_core::Failure;
+use gristmill_core::{Failure, Problem, ProblemKind, Subject};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt;
@@ -118,7 +118,7 @@ impl Walk {
             Location::Local(root) => {
                 let walk = walkdir::WalkDir::new(root).follow_links(self.follows_links).max_depth(self.max_depth);
                 let walk = if self.is_sorted { walk.sort_by_file_name() } else { walk };
-                Entries::Local { entries: Box::new(walk.into_iter()), root: root.to_owned() }
+                Entries::Local { entries: Box::new(walk.into_iter()), root: root.canonicalize().ok() }
             }
             Location::Remote(url) => {
                 let mut invalid = Vec::new();
@@ -254,9 +254,11 @@ impl WalkError {
         self.path.as_deref()
     }
 
-    /// Returns the folder that a link leads back to, if that is the reason.
-    pub fn loop_ancestor(&self) -> Option<&Path> {
-        self.loop_ancestor.as_deref()
+    /// Returns the note on a link to a folder above it, if that is the reason.
+    pub fn loop_note(&self) -> Option<Problem> {
+        let (ancestor, path) = (self.loop_ancestor.as_deref()?, self.path()?);
+        let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
+        Some(Problem::note(ProblemKind::Other, Subject::path(path), message))
     }
 
     /// Whether the entry is a link to something that does not exist.
@@ -291,7 +293,8 @@ type ObjectEntries = Box<dyn Iterator<Item = Result<WalkEntry, WalkError>>>;
 enum Entries {
     Local {
         entries: Box<walkdir::IntoIter>,
-        root: PathBuf,
+        /// The canonical path of the root; `None` if it cannot be found.
+        root: Option<PathBuf>,
     },
     Remote {
         entries: ObjectEntries,
@@ -317,12 +320,9 @@ impl WalkEntries<'_> {
             return None;
         }
         let target = entry.path().canonicalize().ok()?;
-        let parent = entry.path().parent()?;
-        [parent, root]
-            .iter()
-            .filter_map(|folder| folder.canonicalize().ok())
-            .find(|folder| folder.starts_with(&target))?;
-        Some(target)
+        let is_below = |folder: &Path| folder.starts_with(&target);
+        let is_above = root.as_deref().is_some_and(is_below) || is_below(&entry.path().parent()?.canonicalize().ok()?);
+        is_above.then_some(target)
     }
 }
 

@@ -35,6 +35,17 @@ fn a_run_whose_only_file_is_left_out_writes_nothing() {
 }
 
 #[test]
+fn link_to_a_folder_above_is_a_note_with_and_without_a_split() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/train.jsonl", "{\"text\": \"one\"}\n");
+    sandbox.write("in/test.jsonl", "{\"text\": \"two\"}\n");
+    std::os::unix::fs::symlink("..", sandbox.path("in/link")).unwrap();
+    for more in [&[][..], &["--split", "train", "--output", "split"]] {
+        pack(&sandbox, "in", &["nanosets"], more).ends(0).complains("it leads back to");
+    }
+}
+
+#[test]
 fn rows_with_texts_that_are_not_utf8_are_left_out_of_every_format() {
     let texts: Vec<Value> =
         serde_json::from_slice(&std::fs::read(golden("arrow/layouts/texts.json")).unwrap()).unwrap();

@@ -257,9 +257,8 @@ impl Discovery {
             return Err(error.failure("looking for shards", root));
         }
         let subject = relative_name(root, path).map_or_else(|| Subject::path(path), Subject::shard);
-        if error.loop_ancestor().is_some() {
-            let why = "this link points to a parent folder; it is not followed";
-            self.findings.push(Problem::note(ProblemKind::Other, Subject::path(path), why));
+        if let Some(note) = error.loop_note() {
+            self.findings.push(note);
         } else if files::is_symlink(path) {
             if path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes())) {
                 let why = "it is a broken link; it is left out";

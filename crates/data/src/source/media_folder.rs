@@ -159,9 +159,8 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
 
     fn error(&self, error: &WalkError) -> Outcome<()> {
         let path = error.path().unwrap_or(self.root);
-        if let Some(ancestor) = error.loop_ancestor() {
-            let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
-            return self.report(Problem::note(ProblemKind::Other, Subject::path(path), message));
+        if let Some(note) = error.loop_note() {
+            return self.report(note);
         }
         let failure = error.failure("looking for media", self.root);
         if path == self.root {

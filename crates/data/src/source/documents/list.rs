@@ -557,9 +557,8 @@ impl Walk<'_> {
             return Ok(());
         }
         let problem = |kind, message: String| Problem::problem(kind, Subject::path(path), message);
-        if let Some(ancestor) = error.loop_ancestor() {
-            let message = format!("it points back to {}, and is not followed", ancestor.to_string_lossy());
-            self.listing.problems.push(Problem::note(ProblemKind::Other, Subject::path(path), message));
+        if let Some(note) = error.loop_note() {
+            self.listing.problems.push(note);
             return Ok(());
         }
         let is_dangling = error.is_broken_link();

@@ -3,7 +3,7 @@
 use super::{not_a_folder, CopyItem, CopyPlan, Target, ACTIVITY};
 use crate::job::task::TaskContext;
 use gristmill_core::text::display_safe;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::source::documents::Glob;
 use gristmill_storage::files::{self, FileInfo};
 use gristmill_storage::location::{is_remote, RemoteUrl};
@@ -113,6 +113,8 @@ impl Search<'_> {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
+                    // A folder whose entry is reported is not empty.
+                    parents.extend(error.path().and_then(Path::parent).map(Path::to_owned));
                     self.report_walk_error(folder, &error)?;
                     continue;
                 }
@@ -161,16 +163,12 @@ impl Search<'_> {
 
     fn report_walk_error(&self, root: &Path, error: &WalkError) -> Outcome<()> {
         let path = error.path().unwrap_or(root);
-        let failure = match error.loop_ancestor() {
-            Some(ancestor) => {
-                let why = format!("the link points back to {}", display_safe(&ancestor.to_string_lossy()));
-                Failure::environment("reading", why).on(Subject::path(path))
-            }
+        let problem = match error.loop_note() {
+            Some(note) => Problem { severity: Severity::Problem, ..note },
             // The root folder cannot be listed.
             None if path == root => return Err(error.failure("listing", root)),
-            None => error.failure("reading", root),
+            None => Problem::of_failure(ProblemKind::Unreadable, error.failure("reading", root)),
         };
-        let problem = Problem::of_failure(ProblemKind::Unreadable, failure);
         self.report(Problem { message: format!("{}, so it is not copied", problem.message), ..problem })
     }
 

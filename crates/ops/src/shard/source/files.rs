@@ -108,9 +108,8 @@ impl ListedFile<'_> {
 
     fn report_error(&self, error: &WalkError) -> Outcome<()> {
         let path = error.path().unwrap_or(self.root);
-        if let Some(ancestor) = error.loop_ancestor() {
-            let note = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
-            return self.note(ProblemKind::Other, path, &note);
+        if let Some(note) = error.loop_note() {
+            return self.context.handles.problems.report(note);
         }
         let failure = error.failure(ACTIVITY, self.root);
         if path == self.root {

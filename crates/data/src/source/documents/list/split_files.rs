@@ -433,9 +433,11 @@ fn names(folder: &Path, problems: &mut Vec<Problem>, cancel: &Cancel) -> Outcome
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                let subject = Subject::path(error.path().unwrap_or(folder));
-                let message = format!("it is left out: {}", display_safe(&error.to_string()));
-                problems.push(Problem::problem(ProblemKind::Unreadable, subject, message));
+                problems.push(error.loop_note().unwrap_or_else(|| {
+                    let subject = Subject::path(error.path().unwrap_or(folder));
+                    let message = format!("it is left out: {}", display_safe(&error.to_string()));
+                    Problem::problem(ProblemKind::Unreadable, subject, message)
+                }));
                 continue;
             }
         };
