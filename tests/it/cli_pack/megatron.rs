@@ -61,6 +61,20 @@ fn megatron_file_names_have_prefix_and_text_key() {
 }
 
 #[test]
+fn json_key_names_the_column_of_a_table() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"body\": \"one two\", \"n\": 1}\n{\"body\": \"three\", \"n\": 2}\n");
+    sandbox.write("a.csv", "body,n\none two,1\nthree,2\n");
+    let more = |output: &str| line(&format!("--eos-token <|endoftext|> --json-key body --output {output}"));
+    sandbox.say(&more("lines")).ends(0);
+    sandbox.say(&more("table").replace("a.jsonl", "a.csv")).ends(0);
+    for end in ["bin", "idx"] {
+        let read = |output: &str| sandbox.read(&format!("{output}_body_document.{end}"));
+        assert_eq!(read("table"), read("lines"), "{end}");
+    }
+}
+
+#[test]
 fn dtype_decides_the_bytes_per_token() {
     let sandbox = Sandbox::new();
     text(&sandbox, 30);

@@ -2,7 +2,7 @@
 
 use super::document_ids::IdSource;
 use super::sequence_rules::SequenceRules;
-use gristmill_core::pack::{MaskedParts, SpecialToken, TokenType};
+use gristmill_core::pack::{MaskedParts, SpecialToken, TextField, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_data::source::documents::{DocumentFields, DocumentRules, OtherFields};
 use gristmill_tokenizer::{Side, Template, Tokenizer, Truncation};
@@ -218,8 +218,16 @@ pub fn fields_of(plan: &PackPlan, specs: &[EncodingSpec]) -> DocumentFields {
             }
         }
     }
+    // If only the texts of keys are read, the column of the text need not exist.
+    let has_keys = |spec: &EncodingSpec| matches!(&spec.kind, Kind::Sequences(rules) if !rules.keys.is_empty());
+    let text = match (&plan.text, names.first()) {
+        (TextField::Key(text), Some(first)) if specs.iter().all(has_keys) && !names.contains(text) => {
+            TextField::Key(first.clone())
+        }
+        (text, _) => text.clone(),
+    };
     let others = if names.is_empty() { OtherFields::None } else { OtherFields::Named(names) };
-    DocumentFields { text: plan.text.clone(), others }
+    DocumentFields { text, others }
 }
 
 #[cfg(test)]
