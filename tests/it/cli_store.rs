@@ -287,6 +287,19 @@ fn web_address_with_a_brace_range_is_read_as_one_data_set() {
     stores.run(&format!("prepare {} --yes", address("0000..0003"))).ends(2);
 }
 
+#[test]
+fn edit_of_splits_asks_for_the_lock_of_another_machine_a_few_times() {
+    let stores = Stores::new();
+    stores.run("prepare s3://b/set --split-ratio 8,1,1 --skip-dataset-yaml --yes").ends(0);
+    let lock = br#"{"host":"elsewhere","pid":7,"machine":"m","boot":"b","pid_space":"","started":1,"token":"t","system_lock":true}"#;
+    let key = "set/.nv-meta/gristmill/lock".to_owned();
+    stores.server.state.lock().unwrap().objects.insert(key, lock.to_vec());
+    stores.forget_requests();
+    stores.run("splits exclude s3://b/set shards/shard_0000.tar").ends(3).complains("elsewhere");
+    let requests = stores.server.state.lock().unwrap().requests.len();
+    assert!(requests < 60, "{requests}");
+}
+
 /// CRC-64/NVME of `123456789`.
 const CHECKSUM: &str = "x-amz-checksum-crc64nvme: rosUhgp5mIg=\r\n";
 

@@ -5,7 +5,7 @@ use gristmill_core::{Cancel, Failure, Outcome, RunOptions, Subject};
 use gristmill_pycompat::yaml_read;
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
-use gristmill_storage::lock::{is_lock_failure, DatasetLock};
+use gristmill_storage::lock::{is_lock_failure, DatasetLock, StoredLock};
 use gristmill_storage::publish::{recover, replace_version};
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
@@ -19,6 +19,9 @@ const MAX_TRIES: u32 = 3;
 /// Time for which another edit may hold the lock, and the interval between attempts to take it.
 const MAX_EDIT_TIME: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The same for a lock in a store.
+const MAX_STORED_EDIT_TIME: Duration = Duration::from_secs(3);
+const STORE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 const CHANGED: &str = "the file was changed by another program since it was opened";
 
 /// Result of writing edited splits.
@@ -78,24 +81,32 @@ pub fn write_on(
     result
 }
 
-/// Takes the lock. Another edit holds it only for a moment, so this waits for a lock that was written recently.
+/// Takes the lock. Another edit holds it only for a moment, so this waits for a lock that may be that of one.
 fn acquire_lock(fs: &dyn Fs, own: &RunFolder, options: &RunOptions, look: &(dyn Fn() + Sync)) -> Outcome<DatasetLock> {
     let (until, cancel) = (Instant::now() + MAX_EDIT_TIME, Cancel::of_thread());
+    let mut held = None;
     loop {
         match DatasetLock::acquire_and_check(fs, own, options.break_lock, look) {
-            Err(failure) if is_lock_failure(&failure) && Instant::now() < until && may_be_edit(own) => {
+            Err(failure) if is_lock_failure(&failure) && Instant::now() < until && may_be_edit(own, &mut held) => {
                 cancel.check()?;
-                std::thread::sleep(POLL_INTERVAL);
+                std::thread::sleep(if held.is_some() { STORE_POLL_INTERVAL } else { POLL_INTERVAL });
             }
             result => return result,
         }
     }
 }
 
-/// Whether the lock on this machine is not older than an edit takes.
-fn may_be_edit(own: &RunFolder) -> bool {
-    let age = files::metadata(own.lock()).map(|info| info.modified().elapsed().unwrap_or_default());
-    age.map_or(true, |age| age < MAX_EDIT_TIME)
+/// Whether the lock is not older than an edit takes. `held` is the lock in a store, and the time when it was first read.
+fn may_be_edit(own: &RunFolder, held: &mut Option<(StoredLock, Instant)>) -> bool {
+    if let Ok(info) = files::metadata(own.lock()) {
+        // The clock of a file server may be ahead.
+        return info.modified().elapsed().unwrap_or_else(|ahead| ahead.duration()) < MAX_EDIT_TIME;
+    }
+    // A lock in a store is as old as its last renewal, so the time is measured for which it has the same holder.
+    let Ok(Some(lock)) = DatasetLock::stored(own) else { return true };
+    let since = held.take().filter(|(known, _)| *known == lock).map_or_else(Instant::now, |(_, since)| since);
+    *held = Some((lock, since));
+    since.elapsed() < MAX_STORED_EDIT_TIME
 }
 
 fn write_locked(
@@ -191,4 +202,26 @@ pub fn conflict(root: &Path, editor: &SplitEditor) -> Outcome<Option<ThreeWayMer
 
 fn on_disk(path: &Path) -> Outcome<Option<Vec<u8>>> {
     read_whole(path, yaml_read::MAX_BYTES as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::publish::write_file;
+    use std::time::SystemTime;
+
+    #[test]
+    fn only_a_lock_of_about_now_may_be_that_of_an_edit() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = RunFolder::for_webdataset(folder.path());
+        own.create(&RealFs).unwrap();
+        assert!(may_be_edit(&own, &mut None), "it was just released");
+        write_file(&RealFs, &own.lock(), b"{}", 0o600).unwrap();
+        let (now, hour) = (SystemTime::now(), Duration::from_secs(3_600));
+        for (time, expected) in [(now, true), (now - hour, false), (now + hour, false)] {
+            let file = std::fs::File::options().write(true).open(own.lock()).unwrap();
+            file.set_modified(time).unwrap();
+            assert_eq!(may_be_edit(&own, &mut None), expected, "{time:?}");
+        }
+    }
 }
