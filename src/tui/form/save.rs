@@ -5,7 +5,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::{popup, Level, TextField, Toast};
-use gristmill_ops::operations::{write_plan, AnyPlan};
+use gristmill_ops::operations::{check_replaceable, write_plan, AnyPlan};
 use gristmill_storage::files;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -45,6 +45,9 @@ impl SavePlan {
         let toast = |level, text: String| Effect::Toast(Toast::new(level, text));
         if name.is_empty() {
             return vec![toast(Level::Warn, "the plan needs a file name".to_owned())];
+        }
+        if let Err(failure) = check_replaceable(&path) {
+            return vec![Effect::failure(&failure)];
         }
         if files::exists(&path) && self.replaced.as_ref() != Some(&path) {
             self.replaced = Some(path);

@@ -38,7 +38,7 @@ pub use modalities_instruction::{InstructionPlan, ModalitiesInstruction};
 pub use nanosets_merge::NanosetsMerge;
 pub use nanosets_shuffle::NanosetsShuffle;
 pub use pack::Pack;
-pub use plan_file::write_plan;
+pub use plan_file::{check_replaceable, write_plan};
 pub use prepare::Prepare;
 pub use prepare_media::PrepareMedia;
 pub use shard::WriteShards;

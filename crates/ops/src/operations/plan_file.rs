@@ -13,6 +13,12 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be written, or a file with this name exists and is not a plan.
 pub fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
+    check_replaceable(path)?;
+    write_file(&RealFs, path, yaml.as_bytes(), 0o644)
+}
+
+/// Checks that a plan can be written to a path: that nothing is there, an empty file, or a plan.
+pub fn check_replaceable(path: &Path) -> Outcome<()> {
     let is_free = match files::symlink_metadata(path) {
         Ok(facts) if facts.is_dir() => false,
         Ok(facts) if !facts.is_empty() => {
@@ -21,9 +27,9 @@ pub fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
         }
         _ => true,
     };
-    if !is_free {
-        let failure = Failure::usage("saving the plan", "a file with this name exists, and it is not a plan");
-        return Err(failure.on(Subject::path(path)).with_hint("choose another name"));
+    if is_free {
+        return Ok(());
     }
-    write_file(&RealFs, path, yaml.as_bytes(), 0o644)
+    let failure = Failure::usage("saving the plan", "a file with this name exists, and it is not a plan");
+    Err(failure.on(Subject::path(path)).with_hint("choose another name"))
 }

@@ -241,7 +241,9 @@ fn saved_plan_gets_an_unused_file_name() {
     popup.handle(Input::Action(Action::DropRow));
     popup.handle(Input::Paste("notes.yaml".into()));
     for _ in 0..3 {
-        assert!(!matches!(popup.handle(Input::Action(Action::Next)).first(), Some(Effect::Pop)));
+        let effects = popup.handle(Input::Action(Action::Next));
+        let [Effect::Toast(toast)] = effects.as_slice() else { panic!() };
+        assert!(toast.text.contains("it is not a plan"), "{}", toast.text);
     }
     assert_eq!(std::fs::read(&other).unwrap(), b"mine", "only a plan is replaced");
 }
