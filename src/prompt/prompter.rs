@@ -85,10 +85,10 @@ impl Prompter {
         let first = (default + 1).to_string();
         loop {
             let answer = self.text("Number", Some(&first), false)?;
-            match answer.parse::<usize>() {
-                Ok(number) if (1..=choices.len()).contains(&number) => return Ok(number - 1),
-                _ if named(&answer, choices).is_some() => return Ok(named(&answer, choices).unwrap_or(default)),
-                _ => self.print(format!("Enter a number from 1 to {}.", choices.len())),
+            let number = answer.parse().ok().filter(|number| (1..=choices.len()).contains(number));
+            match number.map(|number| number - 1).or_else(|| named(&answer, choices)) {
+                Some(index) => return Ok(index),
+                None => self.print(format!("Enter a number from 1 to {}.", choices.len())),
             }
         }
     }

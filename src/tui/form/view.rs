@@ -130,31 +130,28 @@ fn draw_review(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: 
     let columns = usize::from(area.width);
     let context = guide.contexts(form).review;
     let mut lines = Vec::new();
-    match blockers(form, guide) {
-        blockers if !blockers.is_empty() => {
-            for (step, why) in blockers {
-                let title = form.steps().get(step).map_or("", |step| step.title);
-                lines.extend(reason_lines(&format!("{title}: {why}"), columns, ui));
-                lines.extend(solution(form, guide).iter().flat_map(|way| wrapped(way, columns, ui.theme.muted)));
-                if let Some(jump) = JUMPS.get(step).filter(|_| step != form.review()) {
-                    let key = Span::styled(ui.key(context, *jump), ui.theme.key);
-                    lines.push(Line::from(vec![key, Span::styled(format!(" goes to {title}"), ui.theme.muted)]));
-                }
-            }
-            if matches!(guide.preview(form), Some(Ok(_))) {
-                lines.push(Line::default());
-                lines.extend(guide.preview_lines(form, columns, ui));
-            }
+    let blockers = blockers(form, guide);
+    for (step, why) in &blockers {
+        let title = form.steps().get(*step).map_or("", |step| step.title);
+        lines.extend(reason_lines(&format!("{title}: {why}"), columns, ui));
+        lines.extend(solution(form, guide).iter().flat_map(|way| wrapped(way, columns, ui.theme.muted)));
+        if let Some(jump) = JUMPS.get(*step).filter(|_| *step != form.review()) {
+            let key = Span::styled(ui.key(context, *jump), ui.theme.key);
+            lines.push(Line::from(vec![key, Span::styled(format!(" goes to {title}"), ui.theme.muted)]));
         }
-        _ => {
-            lines.push(ready_line(form, guide, &ui.key(context, Action::Run), ui));
-            lines.push(Line::default());
-            lines.extend(match guide.preview(form) {
-                None => vec![waiting(guide.waits_for(), ui)],
-                Some(Err(failure)) => failure_lines(failure, columns, ui),
-                Some(Ok(_)) => guide.preview_lines(form, columns, ui),
-            });
-        }
+    }
+    let preview = guide.preview(form);
+    if blockers.is_empty() {
+        lines.push(ready_line(form, guide, &ui.key(context, Action::Run), ui));
+        lines.push(Line::default());
+        lines.extend(match preview {
+            None => vec![waiting(guide.waits_for(), ui)],
+            Some(Err(failure)) => failure_lines(failure, columns, ui),
+            Some(Ok(_)) => guide.preview_lines(form, columns, ui),
+        });
+    } else if matches!(preview, Some(Ok(_))) {
+        lines.push(Line::default());
+        lines.extend(guide.preview_lines(form, columns, ui));
     }
     lines.push(Line::default());
     lines.extend(command_lines(&form.plan().command_line(), &ui.key(context, Action::Copy), columns, ui));
