@@ -109,7 +109,7 @@ fn copy_once(
         None => write_draft(fs, (&source, &check), draft, watch)
             .and_then(|()| place_file(fs, draft, to, source.mode() & MODE_BITS | OWNER_MODE)),
     };
-    *sum = check.lock().unwrap_or_else(PoisonError::into_inner).unconfirmed_sum();
+    *sum = check.lock().unconfirmed_sum();
     let failure = match written {
         Ok(()) => return Ok(()),
         Err(failure) if is_mismatch(&failure) => of_source(from, failure),

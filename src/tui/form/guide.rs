@@ -12,7 +12,7 @@ use crate::tui::widgets::report::report_lines;
 use crate::tui::widgets::{ListState, Toast};
 use crate::tui::work::Stoppable;
 use gristmill_core::text::{count, grouped};
-use gristmill_core::{Failure, Outcome, Problem, RunOptions};
+use gristmill_core::{Failure, Mutex, Outcome, Problem, RunOptions};
 use gristmill_ops::job::report::Report;
 use gristmill_ops::job::JobStatus;
 use gristmill_ops::operations::AnyPlan;
@@ -22,7 +22,7 @@ use ratatui::text::Line;
 use ratatui::Frame;
 use std::any::Any;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Minimum height in rows of a preview below the fields.
@@ -216,7 +216,7 @@ impl PreviewGuide {
 
     /// Returns the description of the work with the amount that was read so far: `checking, 412 of 1,000 shards`.
     pub fn activity(&self, words: &str) -> String {
-        let amount = self.amount.lock().unwrap_or_else(PoisonError::into_inner);
+        let amount = self.amount.lock();
         match amount.is_empty() {
             true => words.to_owned(),
             false => format!("{words}, {amount}"),
@@ -279,12 +279,12 @@ fn run_preview(
 ) -> Outcome<Box<dyn Report>> {
     let task = plan.start(true, options)?;
     while !task.ends_within(POLL_INTERVAL) {
-        *amount.lock().unwrap_or_else(PoisonError::into_inner) = amount_words(&task.status());
+        *amount.lock() = amount_words(&task.status());
         if cancel.is_cancelled() {
             task.cancel();
         }
     }
-    amount.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    amount.lock().clear();
     task.wait()
 }
 

@@ -220,8 +220,13 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
                 (false, true) => ui.glyphs.box_on,
                 (false, false) => ui.glyphs.box_off,
             };
-            let option =
-                OptionLine { sign, label: &name, note: &note, focused, label_columns: columns.saturating_sub(SWITCH_COLUMNS) };
+            let option = OptionLine {
+                sign,
+                label: &name,
+                note: &note,
+                focused,
+                label_columns: columns.saturating_sub(SWITCH_COLUMNS),
+            };
             option.draw(frame.buffer_mut(), place, true, ui);
         }
         FieldKind::Choice => {

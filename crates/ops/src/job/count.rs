@@ -10,7 +10,7 @@ use super::task::TaskContext;
 use super::Phase;
 use gristmill_core::pack::TextField;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_core::{Failure, Mutex, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::source::documents::{
     list_jsonl, mark_hint, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules,
     DocumentVerdict, Extractor, InputRules, Line, OtherFields, ParsedLine, Position, Row, Selection, TextFile,
@@ -25,7 +25,6 @@ use gristmill_tokenizer::{Encoder, Mismatch, ParityCheck, Tokenizer};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 const ACTIVITY: &str = "counting";
 /// Approximate size of a unit, in bytes of text.
@@ -298,10 +297,10 @@ fn count_units(
     // An encoder has a cache of words of several MiB. Units use one after another, so that small files do not begin with an empty one.
     let spare: Mutex<Vec<(Encoder, ParityCheck)>> = Mutex::default();
     run_units(units, context.options.threads, &context.cancel, |unit| {
-        let kept = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let kept = spare.lock().pop();
         let (mut encoder, mut parity) = kept.unwrap_or_else(|| (tokenizer.encoder(), tokenizer.guard()));
         let counted = count_unit(plan, unit, (&mut encoder, &mut parity), context)?;
-        spare.lock().unwrap_or_else(PoisonError::into_inner).push((encoder, parity));
+        spare.lock().push((encoder, parity));
         context.progress.add(u64::from(unit.is_last), unit.bytes);
         Ok(counted)
     })

@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Permission bits of new folders.
-const FOLDER_MODE: u32 = 0o755;
+pub(crate) const FOLDER_MODE: u32 = 0o755;
 
 /// Returns an absolute path, so that the result does not depend on the current folder.
 pub(crate) fn absolute(path: &Path) -> Outcome<PathBuf> {

@@ -141,7 +141,7 @@ impl LineIndex {
                 let why = source.cut_short();
                 if let (Some(_), true) = (&why, has_open_line) {
                     // Nothing else sets it.
-                    _ = self.cut.set(self.lines().len().saturating_sub(1));
+                    _ = self.cut.set(self.lines.lock().len().saturating_sub(1));
                 }
                 why
             }

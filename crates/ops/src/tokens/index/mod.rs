@@ -3,9 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::job::as_seconds;
-use crate::job::report::OutputFile;
-use super::report::RunFindings;
+use crate::job::report::{OutputFile, RunFindings};
 use serde::Serialize;
 use std::path::PathBuf;
 

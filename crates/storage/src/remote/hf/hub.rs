@@ -175,7 +175,7 @@ impl<'a> Hub<'a> {
     /// Returns the commit that a branch or tag named when it was first requested.
     fn commit(&self, http: &HttpClient, url: &RepositoryUrl, check: Check<'_>) -> Result<String, NoRevision> {
         let address = http.url(api(url, &["revision", url.revision()]))?;
-        let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut commits = self.commits.lock();
         if let Some(commit) = commits.get(&address) {
             return Ok(commit.clone());
         }

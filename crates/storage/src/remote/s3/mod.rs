@@ -52,7 +52,6 @@ pub(super) use credentials::output_of;
 use failures::failure_of;
 use gristmill_core::{Failure, FileStamp, Outcome};
 pub(super) use keys::{CurrentKeys, FindKeys, GivenKeys, Keys, KeysFuture};
-use maker::Vendor;
 pub(super) use object::{bytes_in, finish_read, get_range, head, ObjectClient, Objects, PendingAnswer, PendingPart};
 pub(super) use queue::{has_parts, PartQueue, PartTarget, PartUpload};
 pub(super) use refusal::{Refusal, BUSY};
@@ -64,6 +63,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub(super) use signature::{encode, insert};
+use vendor::Vendor;
 pub(super) use write::{part_bytes, read_part, send_in_order, write, MAX_PUT_BYTES, MAX_UPLOADS};
 
 /// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
@@ -323,7 +323,7 @@ impl Store for S3Store {
     }
 
     fn buckets(&self) -> io::Result<Vec<String>> {
-        if self.client.context.maker == Vendor::Google {
+        if self.client.context.vendor == Vendor::Google {
             // Listing them requires the name of a project.
             return Err(unlisted_buckets().into_io());
         }

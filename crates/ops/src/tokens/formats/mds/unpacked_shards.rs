@@ -2,8 +2,8 @@
 
 use super::compression::Compression;
 use super::set::ListedShard;
-use gristmill_core::{Cancel, Failure, Mutex, Outcome, Subject};
 use gristmill_core::text::bytes as size;
+use gristmill_core::{Cancel, Failure, Mutex, Outcome, Subject};
 use gristmill_storage::fs::{BufferedFile, Fs as _, RealFs};
 use gristmill_storage::read::{open_read, ReadFile};
 use gristmill_storage::scratch::Scratch;

@@ -1,17 +1,17 @@
 //! Prepares instruction data: applies a chat template to conversations and distributes them to partitions, each indexed and packed.
 
-use super::pack::JQ_HINT;
+use crate::tokens::pack::{self, PackReport, JQ_HINT};
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::report::RunFindings;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use crate::tokens::formats::modalities::engine::config::{PackConfig, use_unknown_as_end_token};
-use crate::tokens::formats::modalities::engine::instruction::{Partition, PartitionFile, Settings, write_partitions};
+use crate::tokens::formats::modalities::engine::config::{use_unknown_as_end_token, PackConfig};
+use crate::tokens::formats::modalities::engine::instruction::{write_partitions, Partition, PartitionFile, Settings};
 use crate::tokens::formats::modalities::job::make_parent;
 use crate::tokens::pack::{self, PackReport};
-use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_core::ProblemSink as _;
+use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_data::formats::modalities::{with_suffix, INDEX_SUFFIX};
 use gristmill_pycompat::pickle::write_index;
 use gristmill_storage::files;

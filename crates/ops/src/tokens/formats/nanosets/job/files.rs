@@ -1,8 +1,7 @@
 //! Merges token files, and shuffles their windows.
 
-use super::FOLDER_MODE;
 use crate::job::exclusive_output::ExclusiveOutput;
-use crate::job::file_set::{absolute, check_space, make_folder, names_there, publish, PreviousOutput};
+use crate::job::file_set::{absolute, check_space, names_there, publish, PreviousOutput, FOLDER_MODE};
 use crate::job::files_report::FilesReport;
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
