@@ -28,7 +28,7 @@ pub(crate) use preview::run_preview;
 pub(crate) use record::keep_input_names;
 pub use record::with_absolute_paths;
 pub use report::{InputFile, PackPreview, PackReport, PackSample, Skipped, TargetPreview, TargetReport};
-pub(super) use run::JQ_HINT;
+pub(crate) use run::JQ_HINT;
 
 use crate::job::task::{Task, TaskContext};
 use gristmill_core::{Outcome, PackPlan, RunOptions};

@@ -1,6 +1,5 @@
 //! Prepares instruction data: applies a chat template to conversations and distributes them to partitions, each indexed and packed.
 
-use crate::tokens::pack::{self, PackReport, JQ_HINT};
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::job_progress::{cost, Forecast};
 use crate::job::report::RunFindings;
@@ -9,7 +8,7 @@ use crate::job::Phase;
 use crate::tokens::formats::modalities::engine::config::{use_unknown_as_end_token, PackConfig};
 use crate::tokens::formats::modalities::engine::instruction::{write_partitions, Partition, PartitionFile, Settings};
 use crate::tokens::formats::modalities::job::make_parent;
-use crate::tokens::pack::{self, PackReport};
+use crate::tokens::pack::{self, PackReport, JQ_HINT};
 use gristmill_core::ProblemSink as _;
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_data::formats::modalities::{with_suffix, INDEX_SUFFIX};
