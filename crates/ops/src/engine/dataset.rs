@@ -18,11 +18,16 @@ use gristmill_storage::read_ahead::read_names_ahead;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::waiting::for_each_at_once;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Limit of the size of a recorded plan, in bytes.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
+
+/// Returns the facts of a data set that is not written yet, without its shards.
+pub fn new_facts(root: PathBuf) -> DatasetFacts {
+    DatasetFacts::new(root, DatasetKind::RawWebDataset)
+}
 
 /// An opened data set: its shards as files, and as facts for front ends.
 #[derive(Clone, Debug)]

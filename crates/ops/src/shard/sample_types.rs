@@ -1,10 +1,11 @@
 //! Proposes sample types for the new set, and compares its sample type with that of the input.
 
 use super::examples::Examples;
+use crate::engine::dataset::new_facts;
 use crate::engine::plan::suggest::{field_map_for, sample_types, Suggestion};
 use gristmill_core::plan::{FieldExpr, DATASET_YAML};
 use gristmill_core::sample_type::CRUDE_CLASS;
-use gristmill_core::{DatasetFacts, DatasetKind, SampleMapping, ShardPlan};
+use gristmill_core::{DatasetFacts, SampleMapping, ShardPlan};
 use gristmill_data::formats::energon::dataset_yaml::DatasetYaml;
 
 /// Returns whether a plan writes parts with this name.
@@ -43,7 +44,7 @@ pub fn proposed_fields(plan: &ShardPlan, examples: &Examples, class: &str) -> Ve
 
 /// Returns the facts of the new set that a proposal needs: its parts.
 fn written_facts(plan: &ShardPlan, examples: &Examples) -> DatasetFacts {
-    let mut facts = DatasetFacts::new(plan.output.clone().unwrap_or_default(), DatasetKind::RawWebDataset);
+    let mut facts = new_facts(plan.output.clone().unwrap_or_default());
     facts.parts = examples.parts.facts();
     facts.parts.retain(|name, _| is_part_written(plan, name));
     facts.samples_seen = examples.parts.samples();

@@ -133,7 +133,7 @@ pub(super) fn shard_lines(report: &ShardReport, columns: usize, ui: &Ui) -> Vec<
     let (share, words, style) = match report.shards > MANY_SHARDS {
         true => (1.0, "more than 10,000 shards are slow".to_owned(), ui.theme.warn),
         false => {
-            let words = format!("{} of 10,000 shards, above which reading is slow", grouped(report.shards));
+            let words = format!("{} of at most 10,000 shards", grouped(report.shards));
             (report.shards as f64 / MANY_SHARDS as f64, words, ui.theme.muted)
         }
     };
