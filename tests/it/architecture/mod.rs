@@ -48,7 +48,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_427),
     ("prompt", 1_305),
     ("pycompat", 4_553),
-    ("shard", 6_365),
+    ("shard", 6_366),
     ("source", 13_031),
     ("storage", 16_879),
     ("tokenizer", 6_727),
