@@ -33,27 +33,27 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 502),
     ("browse", 32),
-    ("cli", 8_275),
-    ("core", 3_566),
-    ("datasets", 877),
+    ("cli", 8_166),
+    ("core", 3_565),
+    ("datasets", 884),
     ("dedup", 2_776),
-    ("engine", 28_146),
-    ("formats", 7_078),
-    ("fuse", 1_210),
-    ("job", 14_179),
-    ("media", 13_600),
-    ("mount", 1_719),
-    ("operations", 5_291),
+    ("engine", 22_667),
+    ("formats", 7_090),
+    ("fuse", 1_205),
+    ("job", 13_271),
+    ("media", 13_604),
+    ("mount", 1_715),
+    ("operations", 5_280),
     ("parquet", 5_231),
     ("preview", 3_427),
     ("prompt", 1_305),
-    ("pycompat", 4_553),
-    ("shard", 6_366),
-    ("source", 13_031),
-    ("storage", 16_879),
-    ("tokenizer", 6_727),
-    ("tokens", 12_068),
-    ("tui", 33_428),
+    ("pycompat", 4_562),
+    ("shard", 6_349),
+    ("source", 13_185),
+    ("storage", 16_894),
+    ("tokenizer", 6_729),
+    ("tokens", 18_431),
+    ("tui", 33_255),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited.
@@ -67,7 +67,7 @@ const MODULES_IN_CYCLES: usize = 126;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =
-    &[("forager", 5), ("mds", 3), ("megatron", 15), ("modalities", 14), ("nanosets", 10), ("olmo", 3)];
+    &[("forager", 4), ("mds", 3), ("megatron", 15), ("modalities", 14), ("nanosets", 10), ("olmo", 3)];
 
 /// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where the word sample has another
 /// meaning.
