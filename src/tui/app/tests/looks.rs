@@ -146,11 +146,11 @@ fn narrow_list_shows_long_names_instead_of_sizes() {
     let mut test = AppTest::new(ColourMode::Sixteen, false);
     assert!(test.screen(80, 24).contains("80.0 KiB  –"));
     for number in 0..8 {
-        put(&test.folder.path().join(format!("data/openimages_v7_{number}/s.tar")), &shard(&["txt"]));
+        put(&test.folder.path().join(format!("data/openimages_v7_extended_{number}/s.tar")), &shard(&["txt"]));
     }
     test.keys("f5");
-    test.assert_shows("openimages_v7_7/");
+    test.assert_shows("openimages_v7_extended_7/");
     let screen = test.screen(80, 24);
-    assert!(screen.contains("openimages_v7_7/  ") && !screen.contains("KiB  –"), "{screen}");
+    assert!(screen.contains("openimages_v7_extended_7/  ") && !screen.contains("KiB  –"), "{screen}");
     assert!(test.screen(100, 30).contains("KiB  –"), "there is room for both");
 }

@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(columns(62, true), (true, false, true));
         assert_eq!(columns(76, true), (true, true, true));
         EntryDetails::for_width(50, |room| {
-            assert_eq!(room, 20, "the columns that a name can have");
+            assert_eq!(room, 22, "the columns that a name can have");
             false
         });
     }

@@ -323,7 +323,7 @@ mod tests {
         let loose = inspect(&root.join("loose"));
         assert_eq!((loose.kind, loose.media, loose.bytes), (DatasetKind::LooseMedia, 2, 6));
         assert_eq!((loose.title(), loose.word()), ("media folder", "no metadata"));
-        assert_eq!(loose.amount("-"), "2 files - 6 B");
+        assert_eq!(loose.amount("-"), "2 media files - 6 B");
         put(&root.join("loose/.nv-meta/index.sqlite"), b"");
         assert_eq!(inspect(&root.join("loose")).word(), "described");
         put(&root.join("loose/a.tar"), b"1");

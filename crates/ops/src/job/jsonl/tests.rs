@@ -183,7 +183,7 @@ fn each_kind_of_bad_file_has_its_own_message_and_hint() {
         (b" \r\n\t\n\n", "all its lines are blank", "one JSON object a line"),
         (b"\xef\xbb\xbf{\"a\": 1}\n", "byte order mark", "tail -c +4"),
         (b"{}\n\xef\xbb\xbf{\"a\": 1}\n", "byte order mark", "sed "),
-        (b"[{\"a\": 1}]\n", "is an array", "jq -c '.[]'"),
+        (b"[{\"a\": 1}]\n", "is an array", "then .[] else . end"),
         (b"{\n  \"a\": 1\n}\n", "continues in the next line", "jq -c ."),
         (b"\0\0\0\0\0\0\n", "NUL bytes", "tr -d"),
         (b"{\"a\": 1}\0\0\0\n", "ends with NUL bytes", "tr -d"),

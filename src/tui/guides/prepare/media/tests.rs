@@ -24,10 +24,7 @@ fn media_step_records_nothing_by_default_and_shows_candidates() {
     let mut several = super::super::fixture::prepare(several);
     several.go(Step::Media);
     let shown = screen(&mut several, 100, 30, false);
-    assert!(
-        shown.contains("jpg and 1 more in 50.0 % to 100 % of samples: by extension would record 201,330"),
-        "{shown}"
-    );
+    assert!(shown.contains("jpg and 1 more in 50.0 % to 100 % of samples: by extension would record"), "{shown}");
     let mut half = super::super::fixture::prepare(facts_half_scanned());
     half.go(Step::Media);
     assert!(screen(&mut half, 100, 30, false).contains("would record about"));
