@@ -34,7 +34,7 @@ const READ_LOCK_LIFETIME: Duration = Duration::from_millis(100);
 /// Lock files are small; a larger file was not written by Gristmill.
 const MAX_LOCK_BYTES: u64 = 1 << 16;
 /// Name of the object that is the lock in a store.
-const OBJECT: &str = "lock";
+const LOCK_OBJECT: &str = "lock";
 
 /// Holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,7 +152,7 @@ impl DatasetLock {
             looks += 1;
             let result = own.create_outer(fs).and_then(|()| {
                 let mut lock = Self::acquire_with(fs, own, break_lock, true)?;
-                if let Some(url) = RemoteUrl::parse(&own.shown().join(OBJECT)) {
+                if let Some(url) = RemoteUrl::parse(&own.shown().join(LOCK_OBJECT)) {
                     lock.object = Some(ObjectLock::acquire(&url, &lock.holder, (break_lock, look))?);
                 }
                 own.create(fs).map(|()| lock)
@@ -178,7 +178,7 @@ impl DatasetLock {
 
     /// Returns the lock in the store of an output, with its holder.
     pub fn stored(own: &RunFolder) -> Outcome<Option<StoredLock>> {
-        let path = own.shown().join(OBJECT);
+        let path = own.shown().join(LOCK_OBJECT);
         let found = RemoteUrl::parse(&path).map(|_| read_object(&path)).transpose()?.flatten();
         let Some(found) = found.filter(|found| !found.is_released) else { return Ok(None) };
         let is_dead = |by: &Holder| by.process.life(&ProcessIdentity::current()) == ProcessState::Dead;
@@ -429,7 +429,7 @@ static READ_LOCKS: Mutex<Vec<ReadLock>> = Mutex::new(Vec::new());
 
 /// Reads the lock in the store of an output, so that it can be released right after the last other request of the run.
 pub(super) fn check_before_release(own: &RunFolder) {
-    let Some(path) = RemoteUrl::parse(&own.shown().join(OBJECT)).map(RemoteUrl::to_path) else { return };
+    let Some(path) = RemoteUrl::parse(&own.shown().join(LOCK_OBJECT)).map(RemoteUrl::to_path) else { return };
     let at = Instant::now();
     let found = read_object(&path).ok().flatten();
     let mut locks = READ_LOCKS.lock();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Divisor of the memory that a job uses by default.
 const MEMORY_DIVISOR: u64 = 4;
 /// Memory assumed if none can be determined, in bytes.
-const UNKNOWN: u64 = 1 << 30;
+const UNKNOWN_MEMORY_BYTES: u64 = 1 << 30;
 
 /// Memory of the run that started last, in bytes.
 static RUN_MEMORY: AtomicU64 = AtomicU64::new(0);
@@ -26,7 +26,7 @@ pub fn usual_memory() -> u64 {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_of(&text));
     let group =
         std::fs::read_to_string("/proc/self/cgroup").ok().and_then(|text| limit_of(&text, Path::new("/sys/fs/cgroup")));
-    [machine, group].into_iter().flatten().min().unwrap_or(UNKNOWN * MEMORY_DIVISOR) / MEMORY_DIVISOR
+    [machine, group].into_iter().flatten().min().unwrap_or(UNKNOWN_MEMORY_BYTES * MEMORY_DIVISOR) / MEMORY_DIVISOR
 }
 
 /// Parses `MemTotal` of `/proc/meminfo`, in bytes.

@@ -13,7 +13,7 @@ use std::time::Duration;
 const MAX_NAMES: usize = 1000;
 
 /// Time limit for the suggestion: the failure must not be delayed for long.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_SUGGESTION_TIME: Duration = Duration::from_secs(2);
 
 /// Adds the most similar existing address to the hint of a failure about an address that does not exist. Queries the store, if it permits
 /// listing.
@@ -22,7 +22,7 @@ pub fn with_near_address(failure: Failure) -> Failure {
     let is_missing = Failure { class: ExitClass::Environment, ..failure.clone() }.is_missing();
     let is_missing = is_missing || [NO_BUCKET, NO_CONTAINER].contains(&failure.why.as_str());
     let path = failure.subject.path.clone().filter(|_| is_missing);
-    match path.and_then(|path| in_time(PATIENCE, move || hint_about(Path::new(&path)))) {
+    match path.and_then(|path| in_time(MAX_SUGGESTION_TIME, move || hint_about(Path::new(&path)))) {
         Some(hint) => failure.with_hint(hint),
         None => failure,
     }

@@ -16,16 +16,16 @@ use std::path::{Path, PathBuf};
 const META_FOLDER: &str = ".nv-meta";
 const NAME: &str = "gristmill";
 /// Name of the folder in the state folder that contains the own folders of outputs in stores.
-const REMOTE: &str = "remote";
+const REMOTE_FOLDER: &str = "remote";
 
 /// Suffix of the folder next to an output.
-const END: &str = ".gristmill";
+const SUFFIX: &str = ".gristmill";
 
 /// Whether a folder is Gristmill's own folder next to an output, judged by its name and its content. Readers of data skip such folders.
 pub fn is_next_to_output(folder: &Path) -> bool {
     let name = folder.file_name().map_or(&b""[..], |name| name.as_encoded_bytes());
     let marks = ["plan.yaml", "report.json", "journal", "lock", "work", "renames"];
-    name.len() > END.len() && name.ends_with(END.as_bytes()) && marks.iter().any(|mark| exists(folder.join(mark)))
+    name.len() > SUFFIX.len() && name.ends_with(SUFFIX.as_bytes()) && marks.iter().any(|mark| exists(folder.join(mark)))
 }
 
 /// Whether a path is a file or folder of an own folder that only an unfinished run uses. Copies omit it.
@@ -34,7 +34,7 @@ pub fn is_unfinished_run_file(path: &Path) -> bool {
     let name_of = |path: &Path| path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default();
     let (name, folder_name) = (name_of(path), name_of(folder));
     let is_in_set = folder_name == NAME.as_bytes() && folder.parent().is_some_and(|meta| meta.ends_with(META_FOLDER));
-    let is_own = is_in_set || folder_name.len() > END.len() && folder_name.ends_with(END.as_bytes());
+    let is_own = is_in_set || folder_name.len() > SUFFIX.len() && folder_name.ends_with(SUFFIX.as_bytes());
     is_own && ["lock", "renames", "publishing", "journal", "work"].iter().any(|running| name == running.as_bytes())
 }
 
@@ -79,7 +79,7 @@ impl RunFolder {
     fn of_store(shown: PathBuf, state: &Path) -> Self {
         // For a store that cannot be opened, no files are written or found.
         let service = RemoteUrl::parse(&shown).and_then(|url| store_of(&url).ok()?.service(&url));
-        let parent = state.join(REMOTE);
+        let parent = state.join(REMOTE_FOLDER);
         let path = parent.join(name_in_state(&shown, service.as_deref()));
         Self { path, shown, model: state.to_owned(), parents: vec![parent] }
     }
@@ -98,7 +98,7 @@ impl RunFolder {
     }
     /// Returns the output that such a folder belongs to, derived from its name; `None` if the name does not match.
     pub fn output_of(folder: &Path) -> Option<PathBuf> {
-        let name = folder.file_name()?.to_str()?.strip_suffix(END)?;
+        let name = folder.file_name()?.to_str()?.strip_suffix(SUFFIX)?;
         (!name.is_empty()).then(|| folder.with_file_name(name))
     }
     /// Returns the path of the plan of the last run.

@@ -9,7 +9,7 @@ pub const MAX_LINES: usize = 400;
 /// Maximum depth, below the top, that [`lines`] expands.
 const MAX_DEPTH: u16 = 12;
 /// Maximum number of columns of a single value from [`lines`].
-const MAX_VALUE: usize = 400;
+const MAX_VALUE_COLUMNS: usize = 400;
 
 /// Kind of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -176,7 +176,7 @@ fn push(label: String, is_index: bool, child: &Value, depth: u16, out: &mut Vec<
 
 fn scalar(value: &Value) -> String {
     match value {
-        Value::String(text) => cut_end(&display_safe(text), MAX_VALUE),
+        Value::String(text) => cut_end(&display_safe(text), MAX_VALUE_COLUMNS),
         Value::Object(_) => "{}".into(),
         Value::Array(_) => "[]".into(),
         other => other.to_string(),

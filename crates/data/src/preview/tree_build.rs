@@ -14,7 +14,7 @@ pub const MAX_TREE_LINES: usize = 100_000;
 /// Maximum number of characters of a name or value; the number of omitted ones is shown.
 pub const MAX_VALUE_CHARACTERS: usize = 16_000;
 /// Maximum total number of characters of all names and values.
-const MAX_KEPT: usize = 16 << 20;
+const MAX_KEPT_CHARACTERS: usize = 16 << 20;
 /// Maximum keys of one object that are checked for repetitions.
 const MAX_KEYS: usize = 10_000;
 /// Maximum number of remarks.
@@ -83,7 +83,7 @@ impl Builder {
 
     /// Returns the maximum number of characters of the next text.
     pub fn remaining_chars(&self) -> usize {
-        if self.lines.len() >= MAX_TREE_LINES || self.kept >= MAX_KEPT {
+        if self.lines.len() >= MAX_TREE_LINES || self.kept >= MAX_KEPT_CHARACTERS {
             0
         } else {
             MAX_VALUE_CHARACTERS

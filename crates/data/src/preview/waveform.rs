@@ -21,11 +21,11 @@ const MAX_SECONDS: f64 = 1_200.0;
 /// Maximum number of peaks; more than any screen has columns.
 const MAX_PEAKS: usize = 4_096;
 /// Maximum number of samples in a packet, for all channels together.
-const MAX_PACKET: usize = 16 << 20;
+const MAX_PACKET_SAMPLES: usize = 16 << 20;
 /// Number of consecutive packets with errors after which decoding stops.
 const MAX_UNDECODABLE_PACKETS: usize = 100;
 /// Maximum size in bytes of a picture inside a file.
-const MAX_VISUAL: usize = 16 << 20;
+const MAX_PICTURE_BYTES: usize = 16 << 20;
 
 /// The waveform of a sound.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,7 +86,7 @@ pub fn preview_audio(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> Au
     let mut hint = Hint::new();
     hint.with_extension(suffix);
     let mut meta = MetadataOptions::default();
-    meta.limit_visual_bytes = Limit::Maximum(MAX_VISUAL);
+    meta.limit_visual_bytes = Limit::Maximum(MAX_PICTURE_BYTES);
     let format = symphonia::default::get_probe().probe(&hint, source, FormatOptions::default(), meta);
     let mut format = match format {
         Ok(format) => format,
@@ -206,7 +206,7 @@ impl Outline {
             return false;
         };
         let count = audio.samples_interleaved();
-        if count > MAX_PACKET {
+        if count > MAX_PACKET_SAMPLES {
             self.undecodable += 1;
             return false;
         }

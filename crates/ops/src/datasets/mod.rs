@@ -67,7 +67,7 @@ pub(crate) trait DatasetReader: Sync {
         CheckTexts::default()
     }
     /// Whether `--sequence-length` counts training windows.
-    fn counts_windows(&self, _: &Dataset) -> bool {
+    fn has_windows(&self, _: &Dataset) -> bool {
         false
     }
     /// Describes the data set.
@@ -169,7 +169,7 @@ impl Dataset {
     /// # Errors
     /// The data set cannot be read, its kind has no description, or the request does not apply to its kind.
     pub fn info(&self, request: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
-        if request.sequence_length.is_some() && !reader(self.kind).counts_windows(self) {
+        if request.sequence_length.is_some() && !reader(self.kind).has_windows(self) {
             return Err(Failure::usage("counting windows", "it is no folder of .ds files")
                 .on(Subject::path(&self.path))
                 .with_hint("--sequence-length is for token folders of Nanosets"));

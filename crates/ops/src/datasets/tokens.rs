@@ -29,8 +29,8 @@ impl DatasetReader for Tokens {
         layout(dataset).map_or_else(|_| CheckTexts::default(), |(_, reader)| reader.texts())
     }
 
-    fn counts_windows(&self, dataset: &Dataset) -> bool {
-        layout(dataset).is_ok_and(|(_, reader)| reader.counts_windows())
+    fn has_windows(&self, dataset: &Dataset) -> bool {
+        layout(dataset).is_ok_and(|(_, reader)| reader.has_windows())
     }
 
     fn info(&self, dataset: &Dataset, request: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {

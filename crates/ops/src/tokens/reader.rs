@@ -16,7 +16,7 @@ pub trait TokenReader: Sync {
     /// Returns the words for the items that a check counts.
     fn texts(&self) -> CheckTexts;
     /// Whether `--sequence-length` counts training windows.
-    fn counts_windows(&self) -> bool {
+    fn has_windows(&self) -> bool {
         false
     }
     /// Returns the browser that lists the files.

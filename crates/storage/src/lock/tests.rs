@@ -223,7 +223,7 @@ fn failed_lock_creation_is_an_environment_failure_and_leaves_no_lock() {
 #[test]
 fn held_lock_in_a_store_is_renewed() {
     let own = RunFolder::for_output(Path::new("mem://renewed-lock/out"));
-    let (lock, path) = (acquire(&own).unwrap(), own.shown().join(OBJECT));
+    let (lock, path) = (acquire(&own).unwrap(), own.shown().join(LOCK_OBJECT));
     let stamp = || read_object(&path).unwrap().map(|found| found.stamp);
     let (first, token) = (stamp(), lock.holder.token.clone());
     assert!(ObjectLock::renew(&path, &token));
@@ -282,7 +282,7 @@ fn checked_lock_is_released_unless_another_process_holds_it() {
     for is_broken in [false, true] {
         let root = format!("mem://looked-at/{is_broken}");
         let own = RunFolder::in_state_folder(Path::new(&root), state.path());
-        let (lock, path) = (acquire(&own).unwrap(), own.shown().join(OBJECT));
+        let (lock, path) = (acquire(&own).unwrap(), own.shown().join(LOCK_OBJECT));
         if is_broken {
             write_file(&RealFs, &path, b"of another process", 0o644).unwrap();
         }
@@ -296,7 +296,7 @@ fn checked_lock_is_released_unless_another_process_holds_it() {
 fn lock_taken_by_force_after_the_check_is_kept() {
     let state = tempfile::tempdir().unwrap();
     let own = RunFolder::in_state_folder(Path::new("mem://looked-at/forced"), state.path());
-    let (lock, path) = (acquire(&own).unwrap(), own.shown().join(OBJECT));
+    let (lock, path) = (acquire(&own).unwrap(), own.shown().join(LOCK_OBJECT));
     check_before_release(&own);
     write_file(&RealFs, &path, b"of another process", 0o644).unwrap();
     drop(lock);

@@ -260,7 +260,7 @@ impl<'a> Publication<'a> {
             return Err(failure);
         }
         let (counter, alongside) = (&mut self.counter, self.alongside.take());
-        let mut forward = || mover.forward(&mut || counter.add(Counter::INSTALLED));
+        let mut forward = || mover.forward(&mut || counter.add(Counter::INSTALLED_TENTHS));
         let moved = written
             .and(checked.mark)
             .and_then(|()| match alongside {
@@ -409,7 +409,7 @@ impl<'a> Publication<'a> {
                 self.fs.sync_file(&path)?;
             }
             if action.has_staged() {
-                self.counter.add(Counter::SYNCED);
+                self.counter.add(Counter::SYNCED_TENTHS);
             }
         }
         self.fs.sync_dir(&self.staging)
@@ -428,7 +428,7 @@ impl<'a> Publication<'a> {
             return Err(failure);
         }
         self.entries.push((action, target.to_owned()));
-        self.counter.add(Counter::STAGED);
+        self.counter.add(Counter::STAGED_TENTHS);
         Ok(())
     }
 }
@@ -451,9 +451,9 @@ struct Counter<'a> {
 
 impl Counter<'_> {
     /// Tenths of a file for each step. Waiting for the disk takes nearly all the time.
-    const STAGED: u64 = 1;
-    const SYNCED: u64 = 8;
-    const INSTALLED: u64 = 1;
+    const STAGED_TENTHS: u64 = 1;
+    const SYNCED_TENTHS: u64 = 8;
+    const INSTALLED_TENTHS: u64 = 1;
 
     fn expect(&self, files: u64) {
         if let Some(progress) = self.progress {

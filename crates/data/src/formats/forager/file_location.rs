@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Component, Path, PathBuf};
 
 /// Maximum size of a list that is read, in bytes.
-const LIMIT: u64 = 1 << 30;
+const MAX_LIST_BYTES: u64 = 1 << 30;
 
 /// Returns the text of the file: one relative path per line. A name that contains a newline or is not UTF-8 is a data failure.
 pub fn render<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Outcome<Vec<u8>> {
@@ -57,7 +57,7 @@ fn absolute(path: &Path) -> Outcome<Vec<std::ffi::OsString>> {
 /// Reads the list of an index whose base folder is `base`; a relative path is joined to it, an absolute one is unchanged. Returns `None`
 /// when the file is missing.
 pub fn read(path: &Path, base: &Path) -> Outcome<Option<Vec<PathBuf>>> {
-    let Some(bytes) = read_whole(path, LIMIT)? else { return Ok(None) };
+    let Some(bytes) = read_whole(path, MAX_LIST_BYTES)? else { return Ok(None) };
     let lines = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line));
     Ok(Some(lines.map(|line| base.join(std::ffi::OsString::from_vec(line.to_vec()))).collect()))
 }

@@ -287,7 +287,7 @@ impl PartReader<'_> {
 
     fn array(&self, out: &mut PartPreview) -> Outcome<()> {
         let length = self.bytes.len();
-        let first = self.bytes.read(0, tensor::npy::NEEDED)?;
+        let first = self.bytes.read(0, tensor::npy::NEEDED_BYTES)?;
         match tensor::npy::view("", &first, length) {
             Ok(view) => {
                 out.title = title(self.name, &[view.describe(), size_words(length)]);

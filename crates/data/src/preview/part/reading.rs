@@ -41,7 +41,7 @@ pub const LEAD_BYTES: usize = 8 << 10;
 /// Maximum characters of a lead.
 const LEAD_CHARACTERS: usize = 200;
 /// Minimum space on a page, in bytes, for another text to begin on it.
-const MIN_TEXT_CHARS: usize = 1 << 10;
+const MIN_TEXT_BYTES: usize = 1 << 10;
 /// Maximum size in bytes of values other than texts that are shown together.
 const MAX_LITERAL_BYTES: usize = 32 << 10;
 
@@ -244,7 +244,7 @@ impl<'a> RunningText<'a> {
         for segment in &self.segments {
             let length = self.length(segment);
             let end = begin + 1 + length;
-            if end > from && (left == room || left >= MIN_TEXT_CHARS) {
+            if end > from && (left == room || left >= MIN_TEXT_BYTES) {
                 let offset = from.saturating_sub(begin);
                 if !out.text.is_empty() {
                     out.text.push_str("\n\n");

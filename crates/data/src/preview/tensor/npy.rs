@@ -5,16 +5,16 @@ use gristmill_core::text::{bytes as size_words, display_safe, display_safe_bytes
 use gristmill_pycompat::npy::NpyHeader;
 
 /// Maximum size of a header in bytes; numpy's limit is 10,000 characters.
-const MAX_HEADER: usize = 64 << 10;
+const MAX_HEADER_BYTES: usize = 64 << 10;
 /// Maximum number of axes; numpy supports 64.
 const MAX_AXES: usize = 64;
 
 /// Number of bytes at the beginning of a file that [`view`] needs.
-pub const NEEDED: usize = MAX_EXAMINED_BYTES + MAX_HEADER;
+pub const NEEDED_BYTES: usize = MAX_EXAMINED_BYTES + MAX_HEADER_BYTES;
 
 /// Returns an array, given the first bytes of its file and the length of the file. The error is for the user, safe to show.
 pub fn view(name: &str, first: &[u8], length: u64) -> Result<TensorView, String> {
-    let header = NpyHeader::read(first, MAX_HEADER)?;
+    let header = NpyHeader::read(first, MAX_HEADER_BYTES)?;
     let shape = header.shape()?;
     if shape.len() > MAX_AXES {
         return Err("its numpy header cannot be read".into());

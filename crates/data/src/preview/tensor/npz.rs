@@ -1,6 +1,6 @@
 //! `.npz` archives: only the beginning of each array is decompressed.
 
-use super::npy::{self, NEEDED};
+use super::npy::{self, NEEDED_BYTES};
 use super::TensorView;
 use crate::preview::PartBytes;
 use gristmill_core::text::{count, display_safe_bytes};
@@ -10,7 +10,7 @@ use std::io::Read as _;
 /// Maximum number of arrays that are read.
 const MAX_ARRAYS: usize = 64;
 /// Maximum size in bytes of the central directory that is read.
-const MAX_LIST: u64 = 8 << 20;
+const MAX_DIRECTORY_BYTES: u64 = 8 << 20;
 /// Maximum number of bytes that are decompressed of each array of an archive with several arrays.
 const MAX_UNPACKED_BYTES: usize = 256 << 10;
 /// Size in bytes of the end record with the longest possible comment.
@@ -29,7 +29,7 @@ pub fn views(bytes: &dyn PartBytes) -> Outcome<Result<Views, String>> {
     let Some((at, size, number)) = contents(&tail, from, bytes)? else {
         return Ok(Err("it is not a zip archive, or it is cut short".into()));
     };
-    if size > MAX_LIST || at.checked_add(size).is_none_or(|end| end > length) {
+    if size > MAX_DIRECTORY_BYTES || at.checked_add(size).is_none_or(|end| end > length) {
         return Ok(Err("its list of contents is beyond its end".into()));
     }
     let list = bytes.read(at, usize::try_from(size).unwrap_or(0))?;
@@ -48,7 +48,7 @@ pub fn views(bytes: &dyn PartBytes) -> Outcome<Result<Views, String>> {
     let mut views = Vec::new();
     for entry in &entries {
         let name = entry.name.strip_suffix(".npy").unwrap_or(&entry.name);
-        let unpacked = if entries.len() == 1 { NEEDED } else { MAX_UNPACKED_BYTES };
+        let unpacked = if entries.len() == 1 { NEEDED_BYTES } else { MAX_UNPACKED_BYTES };
         match entry.beginning(bytes, unpacked)?.and_then(|first| npy::view(name, &first, entry.size)) {
             Ok(view) => views.push(view),
             Err(why) => notes.push(format!("{name}: {why}")),

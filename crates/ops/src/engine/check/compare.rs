@@ -314,7 +314,7 @@ impl ScanSink for RowComparison<'_, '_, '_, '_, '_> {
         self.word(row.byte_offset)?;
         self.watch.sample(row.key);
         if self.samples.is_there() {
-            self.sample_row(&row)?;
+            self.compare_sample_row(&row)?;
         }
         self.next_sample(row.byte_offset)
     }
@@ -355,7 +355,7 @@ impl RowComparison<'_, '_, '_, '_, '_> {
         }
     }
 
-    fn sample_row(&mut self, row: &SampleRow<'_>) -> Outcome<()> {
+    fn compare_sample_row(&mut self, row: &SampleRow<'_>) -> Outcome<()> {
         let extra = self.samples.skip_before(self.now)?;
         if extra > 0 {
             let message = format!(

@@ -132,7 +132,7 @@ pub fn find_repeats(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome
 
 impl Repeats {
     fn read(&mut self, index: u32, file: &TextFile, scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<()> {
-        let spool = Box::new(InMemorySearch::default());
+        let spool = Box::new(MemorySpool::default());
         let mut lines = Documents::open(file, scope.text_key, Position::default(), spool, cancel)?;
         let (mut spare, mut file_seen) =
             (String::new(), FileSummary { name: file.name.clone(), ..FileSummary::default() });
@@ -351,9 +351,9 @@ fn listed_ranges(line: &[u8], key: &str, text_bytes: usize) -> Option<Vec<Range<
 
 /// Spool that holds a long line in memory, up to a maximum length.
 #[derive(Default)]
-pub(super) struct InMemorySearch(Vec<u8>);
+pub(super) struct MemorySpool(Vec<u8>);
 
-impl Spool for InMemorySearch {
+impl Spool for MemorySpool {
     fn clear(&mut self) -> Outcome<()> {
         self.0.clear();
         Ok(())

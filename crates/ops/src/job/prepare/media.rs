@@ -168,7 +168,7 @@ fn report_stale(handles: &Handles<'_>, root: &Path, written: &RowStats) -> Outco
 }
 
 /// Creates a database with only the existing media tables, for a run without sample tables; `None` if there are no media tables.
-pub(super) fn reuse_media_only_report(context: &Context, own: &RunFolder) -> Outcome<Option<PathBuf>> {
+pub(super) fn copy_media_tables(context: &Context, own: &RunFolder) -> Outcome<Option<PathBuf>> {
     let fs = &*context.shared.fs;
     let old = layout::in_nv_meta(&context.shared.root, layout::INDEX_SQLITE);
     if !files::try_is_file(&old).map_err(|error| Failure::io("reading the old index", &old, &error))? {

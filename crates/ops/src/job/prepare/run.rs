@@ -264,7 +264,7 @@ fn build(
     shared.progress.expect(samples, 0);
     if context.plan.scope == Scope::WithoutSampleTables {
         duplicates::refuse_scattered(context, selection, spools)?;
-        let database = media::reuse_media_only_report(context, own)?;
+        let database = media::copy_media_tables(context, own)?;
         return Ok((
             BuiltIndex { database, duplicates: Vec::new(), duplicate_count: 0, samples, parts: 0, bytes: 0 },
             None,

@@ -1,7 +1,7 @@
 //! Reads the text of documents with known ranges from its original files, and finds the first occurrence of a passage.
 
 use super::{Document, RemovedRanges, Source};
-use crate::engine::dedup::repeats::InMemorySearch;
+use crate::engine::dedup::repeats::MemorySpool;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_data::source::dedup::{known_file, Documents, Kind, Position, TextFile};
 use gristmill_storage::read::stamp_at;
@@ -57,7 +57,7 @@ impl Source {
 pub fn read_text(source: &Source, text_key: &str, start: u64, line: u64, cancel: &Cancel) -> Outcome<String> {
     let file = source.open()?;
     let from = Position { offset: start, line };
-    let mut documents = Documents::open(&file, text_key, from, Box::new(InMemorySearch::default()), cancel)?;
+    let mut documents = Documents::open(&file, text_key, from, Box::new(MemorySpool::default()), cancel)?;
     let subject = || Subject::path(&source.path).line(line + 1);
     let refuse = |why: &str| Failure::data("showing what a run removed", why.to_owned()).on(subject());
     let Some(record) = documents.next()?.filter(|record| record.kind == Kind::Document) else {
@@ -163,7 +163,7 @@ impl Search {
             let file = source.open()?;
             let key = &removed.directory().text_key;
             let mut documents =
-                Documents::open(&file, key, Position::default(), Box::new(InMemorySearch::default()), cancel)?;
+                Documents::open(&file, key, Position::default(), Box::new(MemorySpool::default()), cancel)?;
             loop {
                 read.store(before + documents.consumed(), Ordering::Relaxed);
                 cancel.check()?;

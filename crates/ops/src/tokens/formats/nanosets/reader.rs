@@ -30,7 +30,7 @@ impl TokenReader for FolderReader {
         CheckTexts { shards: Some("file"), item: "file", counted: "sample" }
     }
 
-    fn counts_windows(&self) -> bool {
+    fn has_windows(&self) -> bool {
         true
     }
 
