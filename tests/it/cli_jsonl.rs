@@ -101,7 +101,7 @@ fn invalid_jsonl_files_are_refused_with_a_hint() {
     refused("a.jsonl", "").complains("the file is empty");
     refused("a.jsonl", "\n \r\n").complains("all its lines are blank");
     refused("a.jsonl", "\u{feff}{}\n").complains("byte order mark").complains("tail -c +4 a.jsonl > NEW.jsonl");
-    refused("a.jsonl", "[1, 2]\n").complains("jq -c '.[]' a.jsonl > NEW.jsonl");
+    refused("a.jsonl", "[1, 2]\n").complains("then .[] else . end' a.jsonl > NEW.jsonl");
     let utf16: Vec<u8> = "\u{feff}{}\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     refused("a.jsonl", utf16).complains("iconv -f UTF-16LE -t UTF-8 a.jsonl > NEW.jsonl");
 }

@@ -201,6 +201,6 @@ fn every_exit_code_of_the_program_is_in_the_table() {
     let guide = file("docs/guide.md");
     for class in [ExitClass::Data, ExitClass::Usage, ExitClass::Environment, ExitClass::Interrupted] {
         let code = class.code();
-        assert!(guide.contains(&format!("| {code} |")) || guide.contains(&format!("| {code}, ")), "exit code {code}");
+        assert!(guide.contains(&format!("| {code} |")) || guide.contains(&format!(", {code}, ")), "exit code {code}");
     }
 }

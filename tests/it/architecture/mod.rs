@@ -53,7 +53,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("storage", 16_894),
     ("tokenizer", 6_729),
     ("tokens", 18_431),
-    ("tui", 33_255),
+    ("tui", 33_256),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited.

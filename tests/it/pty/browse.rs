@@ -480,6 +480,8 @@ fn data_sets_can_be_browsed_while_a_prepare_runs() {
     story
         .keys("b")
         .wait_for("1 job running")
+        .wait_for("▸ more/")
+        .keys("k")
         .wait_for("▸ big/")
         .wait_for("b  browse")
         .keys("b")

@@ -23,7 +23,7 @@ fn dedup_form_runs_and_shows_removed_repeats() {
     let mut story = StoryOptions::new(&test_home).size(100, 30).run();
     story.wait_for("▸ web/").wait_for("d  dedup").keys("d");
     story.wait_for("2 files").wait_for("a.jsonl").wait_for("b.jsonl").keys("enter");
-    story.wait_for("(•) 500").wait_for("( ) 1,000").wait_for("0.0 %").keys("k k").wait_for("(•) 100");
+    story.wait_for("(•) 500").wait_for("( ) 1,000").wait_for(" 0 %").keys("k k").wait_for("(•) 100");
     story.wait_for("We use cookies").wait_for("%").keys("enter");
     story.wait_for("< remove >").wait_for("web-dedup").keys("enter");
     story.wait_for("everything is answered").wait_for("Writes 2 files").wait_for("--minlen 100");
@@ -116,7 +116,7 @@ fn dedup_form_shows_figures_of_the_finished_run() {
     let arguments = ["dedup", "web", "--output", "web-dedup", "--minlen", "100", "--yes"];
     assert_eq!(super::harness::run_plainly(&test_home, &arguments), Some(0));
     let mut story = StoryOptions::new(&test_home).arguments(&["dedup", "web"]).size(100, 30).run();
-    story.wait_for("2 files").keys("enter").wait_for("0.0 %").keys("k k").wait_for("(•) 100").keys("enter");
+    story.wait_for("2 files").keys("enter").wait_for(" 0 %").keys("k k").wait_for("(•) 100").keys("enter");
     story.wait_for("< remove >").keys("enter").wait_for("Up to date");
     story.wait_for("4 documents").wait_for("cut out, repeats of 100 bytes and more").wait_gone("~");
     story.keys("enter").wait_for("2 ranges of 2 documents").wait_for("By file");

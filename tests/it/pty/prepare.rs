@@ -106,14 +106,14 @@ fn prepare_form_keeps_answers_on_back() {
     next(&mut story, SPLITS);
     story.wait_for("How should the 3 shards").keys("ctrl-u").type_text("2,1,0").wait_for("--split-ratio 2,1,0");
     next(&mut story, TYPES);
-    story.keys("j").wait_for("ImageSample  a picture alone");
+    story.keys("j").wait_for("a picture alone");
     next(&mut story, FIELDS);
     story.keys("esc").wait_for(TYPES).keys("esc").wait_for(SPLITS).wait_for("2,1,0");
     story.keys("esc").wait_for("1 of 4 left out").keys("x").wait_gone("left out:");
     next(&mut story, SPLITS);
     story.wait_for("How should the 4 shards").wait_for("2,1,0");
     next(&mut story, TYPES);
-    story.wait_for("ImageSample  a picture alone");
+    story.wait_for("a picture alone");
 }
 
 #[test]
@@ -341,7 +341,11 @@ fn folder_without_write_access_is_reported_on_the_source_step() {
     let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).without_rights().run();
     story.wait_for("Source").wait_for("12 samples");
     story.wait_for("this folder is not writable: permission denied");
-    story.keys("alt-6").wait_for(REVIEW).wait_for("this folder is not writable").wait_for("Alt-1 goes to Source");
+    story
+        .keys("alt-6")
+        .wait_for("Findings: 1 refusal")
+        .wait_for("this folder is not writable")
+        .wait_for("Alt-1 goes to Source");
     story.keys("enter").wait_for("shard_0003.tar").wait_for("this folder is not writable");
     // No run was started.
     assert!(!coco.join(".nv-meta").exists());

@@ -1,5 +1,6 @@
 //! New shards from the samples in view, operated like a user does.
 
+use super::super::cli_support::Sandbox;
 use super::harness::{run_plainly, Story, StoryOptions, TestHome};
 use std::path::Path;
 
@@ -17,7 +18,7 @@ fn prepared() -> TestHome {
 /// Enters the output, keeps the defaults of the other options, and starts the run.
 fn write_into(story: &mut Story, output: &str) {
     story.wait_for("Folder of the new shards").keys("ctrl-u").type_text(output).keys("enter");
-    for step in ["Parts of ", "max count", "Shuffle all samples", "Write media as a set", "Write shards only"] {
+    for step in ["Parts of ", "max count", "Shuffle all samples", "Write media as a set", "no prepare"] {
         story.keys("enter").wait_for(step);
     }
     story.keys("enter").wait_for("Enter runs it").wait_for("Would write").keys("enter").wait_for("is written");
@@ -91,7 +92,7 @@ fn shard_form_shows_samples_keys_parts_and_sizes() {
     story.wait_for("Key and part by both rules").wait_for("004_seg").keys("enter");
     story.wait_for("Parts of 5 samples").keys("enter").wait_for("max count");
     story.wait_for("1 shard of").wait_for("10,000 shards").keys("tab").type_text("2").wait_for("3 shards of");
-    for step in ["Shuffle all samples", "Write media as a set", "Write shards only", "Enter runs it"] {
+    for step in ["Shuffle all samples", "Write media as a set", "no prepare", "Enter runs it"] {
         story.keys("enter").wait_for(step);
     }
     story.wait_for("Would write 5 samples").keys("enter").wait_for("Wrote 5 samples (10 parts)");
@@ -105,7 +106,7 @@ fn two_sets_are_joined_by_key() {
     let test_home = TestHome::new();
     for number in 0..4 {
         test_home.file(&format!("captions/{number:03}.txt"), b"a cat");
-        test_home.file(&format!("pictures/{number:03}.jpg"), b"\xff\xd8\xff");
+        test_home.file(&format!("pictures/{number:03}.jpg"), &Sandbox::jpeg(4, 4));
     }
     let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("captions/").wait_for("S  shards").keys("S").wait_for("files, 4 samples");
@@ -115,8 +116,8 @@ fn two_sets_are_joined_by_key() {
     story.keys("tab ctrl-u").type_text("joined").keys("enter").wait_for("Choose").keys("enter");
     story.wait_for("Write N samples at most").keys("down down down down down down down down down down");
     story.wait_for("What to do with a key").keys("right right").wait_for("< merge >");
-    story.wait_for("Parts of 4 samples").wait_for("12 B").wait_for("20 B");
-    for step in ["max count", "Shuffle all samples", "Write media as a set", "Write shards only"] {
+    story.wait_for("Parts of 4 samples").wait_for("20 B");
+    for step in ["max count", "Shuffle all samples", "Write media as a set", "no prepare"] {
         story.keys("enter").wait_for(step);
     }
     story.keys("enter").wait_for("Enter runs it").wait_for("--duplicates merge");
@@ -145,7 +146,7 @@ fn inputs_are_added_moved_and_removed() {
 fn home_writes_pictures_with_captions_as_a_prepared_set() {
     let test_home = TestHome::new();
     for number in 0..5 {
-        test_home.file(&format!("pictures/{number:03}.jpg"), b"\xff\xd8\xff");
+        test_home.file(&format!("pictures/{number:03}.jpg"), &Sandbox::jpeg(4, 4));
         test_home.file(&format!("pictures/{number:03}.txt"), b"a cat");
     }
     let mut story = StoryOptions::new(&test_home).run();

@@ -307,6 +307,7 @@ impl Guide for ShardGuide {
             INPUTS => "What is read, in this order",
             PARTS => "Choose the parts that are written",
             SIZE => "Limit the samples or the bytes of a shard: change the limit, or type a number",
+            TYPES => "Choose the class of samples in your training code; the best guess is first",
             _ => "Choose what each column of a row becomes",
         }
     }

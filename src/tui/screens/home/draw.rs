@@ -247,7 +247,7 @@ impl Home {
 }
 
 /// Columns of a narrow list that are not available for the name: sign, kind, size, state and gaps.
-const COLUMNS_WITHOUT_NAME: usize = 28;
+const COLUMNS_WITHOUT_NAME: usize = 29;
 /// Maximum number of names that are measured.
 const MAX_MEASURED_NAMES: usize = 2_000;
 
@@ -282,7 +282,7 @@ impl EntryDetails {
         vec![
             Column { title: "", width: Constraint::Fill(1), align: Align::Name },
             // The pane on the right shows the whole kind.
-            column(if self.words { 12 } else { 10 }, Align::Text),
+            column(if self.words { 12 } else { 11 }, Align::Text),
             column(size, Align::Number),
             column(if self.words { 14 } else { 1 }, Align::Text),
         ]
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(columns(62, true), (true, false, true));
         assert_eq!(columns(76, true), (true, true, true));
         EntryDetails::for_width(50, |room| {
-            assert_eq!(room, 22, "the columns that a name can have");
+            assert_eq!(room, 21, "the columns that a name can have");
             false
         });
     }
