@@ -228,7 +228,7 @@ fn copy_follows_links_and_names_special_files() {
         [of(ProblemKind::NotAFile), of(ProblemKind::Unreadable), of(ProblemKind::BadName), of(ProblemKind::Other)];
     assert_eq!(kinds, [&[(Severity::Note, ProblemKind::Other)][..], &others].concat());
     assert!(
-        report.findings.problems.iter().any(|problem| problem.message.contains("points back")),
+        report.findings.problems.iter().any(|problem| problem.message.contains("leads back")),
         "{:?}",
         report.findings.problems
     );
