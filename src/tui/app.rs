@@ -4,6 +4,7 @@
 //! [`App::handle`] changes state, [`App::draw`] draws it, and [`App::take_requests`] returns the operations that only the owner of the
 //! terminal can perform. So tests drive it with a `TestBackend` and without threads.
 
+use super::event::Event;
 use super::jobs::Jobs;
 use super::keymap::{is_for_text_field, Action, Keymap, Meaning};
 use super::screen::{Effect, Input, Screen, TerminalProgram, Ui, UiEnv};
@@ -27,29 +28,6 @@ mod save;
 use end_notices::EndNotices;
 use meter::TrafficMeter;
 use save::Saver;
-
-/// An event handled by the frame.
-#[derive(Debug)]
-pub enum Event {
-    /// A key was pressed or repeats.
-    Key(KeyEvent),
-    /// A text was pasted.
-    Paste(String),
-    /// The mouse was pressed, dragged, or its wheel turned.
-    Mouse(MouseEvent),
-    /// The size of the terminal changed.
-    Resized,
-    /// A worker or a job has a new result.
-    Woken,
-    /// The terminal accepted the last frame completely, so the next one may be drawn.
-    LineIsFree,
-    /// A signal arrived.
-    Signal(i32),
-    /// The terminal can no longer be read; holds the reason.
-    InputLost(String),
-    /// A worker panicked; holds the message.
-    WorkerPanicked(String),
-}
 
 /// An operation that only the owner of the terminal can perform.
 #[derive(Debug, PartialEq, Eq)]

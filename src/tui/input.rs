@@ -1,6 +1,6 @@
 //! The thread that reads the terminal, and the thread that receives signals. Both only send events.
 
-use super::app::Event;
+use super::event::Event;
 use super::graphics::{self, stale_replies::StaleReplies};
 use super::waker::{has_waiting_bytes, Waker};
 use gristmill_core::Mutex;

@@ -6,6 +6,7 @@
 pub mod app;
 pub mod config;
 mod drafts;
+pub mod event;
 pub mod form;
 mod grapheme_backend;
 pub mod graphics;

@@ -1,6 +1,7 @@
 //! The event loop, which owns the terminal: waits for an event, handles all waiting events, draws once.
 
-use super::app::{App, Event, Request};
+use super::app::{App, Request};
+use super::event::Event;
 use super::graphics;
 use super::input::{Reader, SignalListener};
 use super::screen::{TerminalProgram, UiEnv};

@@ -3,7 +3,7 @@
 //! The event loop draws only while no output is pending ([`WriterStatus::is_free`]), so a slow terminal shows fewer frames instead of late
 //! ones. On exit, unsent output is discarded; only the sequences that restore the terminal are written.
 
-use super::app::Event;
+use super::event::Event;
 use super::work::Wake;
 use gristmill_core::Mutex;
 use std::io::{self, Write};

@@ -1,5 +1,6 @@
 //! Workers for slow requests of screens: one thread per kind of request, and only the newest request is answered.
 
+use super::event::Event;
 use gristmill_core::{Cancel, Mutex};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,21 +10,21 @@ use std::sync::{Arc, Condvar, PoisonError};
 /// Wakes the frame so that it calls `tick` on the screens. Does nothing outside a running UI (tests).
 #[derive(Clone, Default)]
 pub struct Wake {
-    sender: Arc<Mutex<Option<Sender<super::app::Event>>>>,
+    sender: Arc<Mutex<Option<Sender<Event>>>>,
 }
 
 impl Wake {
     /// Connects the waker to the running frame.
-    pub(super) fn connect(&self, sender: Sender<super::app::Event>) {
+    pub(super) fn connect(&self, sender: Sender<Event>) {
         *self.sender.lock() = Some(sender);
     }
     /// Requests a `tick` soon.
     pub fn wake(&self) {
-        self.send(super::app::Event::Woken);
+        self.send(Event::Woken);
     }
 
     /// Sends an event to the frame.
-    pub(super) fn send(&self, event: super::app::Event) {
+    pub(super) fn send(&self, event: Event) {
         if let Some(sender) = self.sender.lock().as_ref() {
             // Sending fails only when the UI has ended.
             let _ = sender.send(event);

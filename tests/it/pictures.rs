@@ -4,7 +4,8 @@
 //! $ GRISTMILL_UPDATE_PICTURES=1 cargo test --test it pictures
 //! ```
 
-use gristmill::tui::app::{App, Event};
+use gristmill::tui::app::App;
+use gristmill::tui::event::Event;
 use gristmill::tui::form;
 use gristmill::tui::screen::{Screen, UiEnv};
 use gristmill::tui::screens::{self, Home};

@@ -1,6 +1,6 @@
 //! Drops answers of the terminal that arrive after the wait: the event library parses them as keys.
 
-use super::super::app::Event;
+use super::super::event::Event;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::{Duration, Instant};
 
