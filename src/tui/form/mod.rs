@@ -2,13 +2,13 @@
 //!
 //! Steps, fields, labels, checks, drafts, the saved plan and the start of the run are derived from the table and are the same for all
 //! operations. [`field`] makes fields of options, [`state`] holds answers and position and is pure, [`view`] draws. An operation whose
-//! answers depend on its data has a [`Guide`] with workers and steps that draw themselves; for others, [`guide::PreviewGuide`] shows the
-//! preview.
+//! answers depend on its data has a [`Guide`] with workers and steps that draw themselves; for others, [`PreviewGuide`] shows the preview.
 
 mod draft;
 mod field;
 pub mod frame;
-pub mod guide;
+mod guide;
+mod preview_guide;
 mod save;
 mod screen;
 mod state;
@@ -20,8 +20,8 @@ mod tests;
 mod view;
 
 pub use field::Field;
-use guide::draw_printed;
 pub use guide::{Guide, KeyContexts};
+pub use preview_guide::{draw_printed, PreviewGuide};
 pub use screen::FormScreen;
 pub use state::{Form, MouseTarget};
 pub use view::{draw_below, draw_fields, from_row, label_columns};
@@ -111,6 +111,6 @@ fn guide_of(plan: &dyn AnyPlan, env: &UiEnv) -> Box<dyn Guide> {
         return Box::new(PrepareGuide::start(plan, env));
     }
     let is_media = plan.typed::<PrepareMediaPlan>().is_some();
-    let draw: guide::Draw = if is_media { draw_media } else { draw_printed };
-    Box::new(guide::PreviewGuide::new(draw, env))
+    let draw: preview_guide::Draw = if is_media { draw_media } else { draw_printed };
+    Box::new(PreviewGuide::new(draw, env))
 }

@@ -2,7 +2,6 @@
 
 mod dedup;
 
-use super::guide::PreviewGuide;
 use super::testing::FormTest;
 use super::*;
 use crate::tui::keymap::{Action, Context};

@@ -1,7 +1,6 @@
 use super::preview::draw_preview;
-use crate::tui::form::guide::PreviewGuide;
 use crate::tui::form::testing::FormTest;
-use crate::tui::form::Field;
+use crate::tui::form::{Field, PreviewGuide};
 use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
 use gristmill_core::media::AvFacts;

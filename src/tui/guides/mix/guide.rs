@@ -1,8 +1,7 @@
 //! The guide of `mix new`: finds data sets, stores their weights as typed, and writes them into the plan.
 
 use super::view;
-use crate::tui::form::guide::PreviewGuide;
-use crate::tui::form::{plan_path, Field, Form, Guide, KeyContexts};
+use crate::tui::form::{plan_path, Field, Form, Guide, KeyContexts, PreviewGuide};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;

@@ -2,8 +2,7 @@
 
 use super::folders::{find, open, TokenFolder};
 use super::view;
-use crate::tui::form::guide::PreviewGuide;
-use crate::tui::form::{plan_path, Field, Form, Guide, KeyContexts};
+use crate::tui::form::{plan_path, Field, Form, Guide, KeyContexts, PreviewGuide};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::{job_requests, JobRequest};

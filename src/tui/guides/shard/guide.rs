@@ -7,8 +7,9 @@ use super::parts::{PartList, PARTS};
 use super::samples::{preview_part, shown_samples, SamplePreviews, SampleTexts};
 use super::size::{estimate, shard_lines, Slider};
 use super::types::{new_type_words, TypeList, TYPES};
-use crate::tui::form::guide::{draw_printed, KeyContexts, PreviewGuide};
-use crate::tui::form::{draw_below, draw_fields, from_row, Field, Form, Guide, MouseTarget};
+use crate::tui::form::{
+    draw_below, draw_fields, draw_printed, from_row, Field, Form, Guide, KeyContexts, MouseTarget, PreviewGuide,
+};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
