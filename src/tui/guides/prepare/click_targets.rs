@@ -1,7 +1,5 @@
-//! Mouse areas of the fields of a step, as drawn last, and the effects of the mouse on them.
+//! Mouse areas of the fields of a step, as drawn last.
 
-use super::step::{Answers, StepState};
-use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::OptionLine;
 use crate::tui::widgets::{Gesture, ListState, MouseAreas};
@@ -113,34 +111,5 @@ impl DrawContext<'_> {
         self.click_targets.add(row, option.target);
         let StepOption { label, note, is_focused: focused, label_columns, .. } = option;
         OptionLine { sign, label, note, focused, label_columns }.draw(buffer, row, self.focused, self.ui);
-    }
-}
-
-/// Handles a mouse event in a step.
-pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<ClickTarget>) {
-    let (spot, list_gesture) = match gesture {
-        Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. } => (on, ListGesture::Line(line)),
-        Gesture::Wheel { on, rows } => (on, ListGesture::Wheel(rows)),
-    };
-    match (spot, list_gesture) {
-        (ClickTarget::Rows(..), ListGesture::Wheel(_)) => state.point(spot, list_gesture, answers),
-        (ClickTarget::Page, ListGesture::Wheel(rows)) => {
-            let action = if rows < 0 { Action::Up } else { Action::Down };
-            for _ in 0..rows.unsigned_abs() {
-                // The action moves the cursor and causes no notice.
-                let _ = state.handle_action(action, answers);
-            }
-        }
-        (ClickTarget::Page, _) | (_, ListGesture::Wheel(_)) => {}
-        (ClickTarget::Field(stop), _) => state.set_focus(stop),
-        (ClickTarget::Switch(stop), _) => {
-            state.set_focus(stop);
-            // The action toggles a switch and causes no notice.
-            let _ = state.handle_action(Action::Toggle, answers);
-        }
-        (ClickTarget::Choice(stop, _) | ClickTarget::Rows(stop, _), _) => {
-            state.set_focus(stop);
-            state.point(spot, list_gesture, answers);
-        }
     }
 }

@@ -63,7 +63,7 @@ impl PlanFindings {
                 *slot = true;
             }
         }
-        let typed = plan.exclude_shards.iter().find(|p| super::source::exact_name(p).is_none());
+        let typed = plan.exclude_shards.iter().find(|p| exact_name(p).is_none());
         let excluded = typed.map(|pattern| splits::exclude_matches(pattern, &facts.shards));
         let meant = excluded.as_ref().and_then(|m| m.as_ref().ok()).and_then(|m| m.meant.clone()).map(|m| m.pattern);
         let mut problems = plan::validate(plan, facts);
@@ -173,4 +173,29 @@ pub fn written_name(shard: &ShardFacts) -> Cow<'_, str> {
 pub fn expand_all(items: &[String]) -> Vec<String> {
     let expand = |item: &String| braces::expand(item, braces::MAX_RESULTS).unwrap_or_else(|_| vec![item.clone()]);
     items.iter().flat_map(expand).collect()
+}
+
+/// Returns the pattern that matches exactly one shard name.
+pub fn exact_pattern(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 8);
+    out.push('^');
+    for c in name.chars() {
+        if matches!(c, '\\' | '.' | '+' | '*' | '?' | '(' | ')' | '|' | '[' | ']' | '{' | '}' | '^' | '$') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('$');
+    out
+}
+
+/// Returns the shard name of a pattern from [`exact_pattern`]; `None` for any other pattern.
+pub fn exact_name(pattern: &str) -> Option<String> {
+    let inner = pattern.strip_prefix('^')?.strip_suffix('$')?;
+    let mut name = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        name.push(if c == '\\' { chars.next()? } else { c });
+    }
+    (exact_pattern(&name) == pattern).then_some(name)
 }

@@ -1,10 +1,10 @@
 //! Connects the steps of `prepare` with the form, the scan and the workers.
 
-use super::click_targets::{point, ClickTargets, DrawContext};
+use super::click_targets::{ClickTargets, DrawContext};
 use super::interrupted::{self, InterruptedPrepare};
 use super::review::Review;
 use super::run::request;
-use super::step::{Answers, Step, StepState};
+use super::step::{point, Answers, Step, StepState};
 use super::steps::PrepareSteps;
 use super::workers::Workers;
 use super::{field_map, media, sample_type, source, splits};

@@ -3,7 +3,7 @@
 use super::click_targets::{ClickTarget, ListGesture};
 use super::derive::PlanFindings;
 use crate::tui::keymap::{Action, Context};
-use crate::tui::widgets::Toast;
+use crate::tui::widgets::{Gesture, Toast};
 use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardState};
 use ratatui::crossterm::event::KeyEvent;
 use std::sync::Arc;
@@ -130,5 +130,34 @@ pub trait StepState {
     /// Moves the focus to the previous field, unless it is on the first.
     fn focus_previous(&mut self) {
         self.set_focus(self.focus().saturating_sub(1));
+    }
+}
+
+/// Handles a mouse event in a step.
+pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<ClickTarget>) {
+    let (spot, list_gesture) = match gesture {
+        Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. } => (on, ListGesture::Line(line)),
+        Gesture::Wheel { on, rows } => (on, ListGesture::Wheel(rows)),
+    };
+    match (spot, list_gesture) {
+        (ClickTarget::Rows(..), ListGesture::Wheel(_)) => state.point(spot, list_gesture, answers),
+        (ClickTarget::Page, ListGesture::Wheel(rows)) => {
+            let action = if rows < 0 { Action::Up } else { Action::Down };
+            for _ in 0..rows.unsigned_abs() {
+                // The action moves the cursor and causes no notice.
+                let _ = state.handle_action(action, answers);
+            }
+        }
+        (ClickTarget::Page, _) | (_, ListGesture::Wheel(_)) => {}
+        (ClickTarget::Field(stop), _) => state.set_focus(stop),
+        (ClickTarget::Switch(stop), _) => {
+            state.set_focus(stop);
+            // The action toggles a switch and causes no notice.
+            let _ = state.handle_action(Action::Toggle, answers);
+        }
+        (ClickTarget::Choice(stop, _) | ClickTarget::Rows(stop, _), _) => {
+            state.set_focus(stop);
+            state.point(spot, list_gesture, answers);
+        }
     }
 }

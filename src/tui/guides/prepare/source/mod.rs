@@ -3,6 +3,7 @@
 pub(super) mod view;
 
 use super::click_targets::{ClickTarget, ListGesture};
+use super::derive::{exact_name, exact_pattern};
 use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField, Toast};
@@ -355,31 +356,6 @@ impl SourceStep {
         self.left_out.contains(name)
             || matches!(&answers.derived.excluded, Some(Ok(hits)) if hits.binary_search(&at).is_ok())
     }
-}
-
-/// Returns the pattern that matches exactly one shard name.
-pub(super) fn exact_pattern(name: &str) -> String {
-    let mut out = String::with_capacity(name.len() + 8);
-    out.push('^');
-    for c in name.chars() {
-        if matches!(c, '\\' | '.' | '+' | '*' | '?' | '(' | ')' | '|' | '[' | ']' | '{' | '}' | '^' | '$') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out.push('$');
-    out
-}
-
-/// Returns the shard name of a pattern from [`exact_pattern`]; `None` for any other pattern.
-pub(super) fn exact_name(pattern: &str) -> Option<String> {
-    let inner = pattern.strip_prefix('^')?.strip_suffix('$')?;
-    let mut name = String::with_capacity(inner.len());
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        name.push(if c == '\\' { chars.next()? } else { c });
-    }
-    (exact_pattern(&name) == pattern).then_some(name)
 }
 
 #[cfg(test)]
