@@ -191,7 +191,7 @@ impl Home {
 
     /// Returns the question before a JSONL file is indexed, which states what indexing reads and writes.
     fn index_question(&self, path: PathBuf, seen: &EntryFacts) -> Box<Question> {
-        let name = path.file_name().map_or_else(String::new, super::entries::name_of);
+        let name = path.file_name().map_or_else(String::new, super::entry::name_of);
         let mut lines = vec![
             format!(
                 "Reads {} and writes {name}.idx next to it: 8 bytes a sample.",

@@ -1,7 +1,6 @@
 //! Draws the home screen.
 
-use super::entries::HomeEntry;
-use super::{headline, unfinished_runs, Focus, Home, PaneContent, PreparationState};
+use super::{headline, unfinished_runs, Focus, Home, HomeEntry, PaneContent, PreparationState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{draw_panel, draw_table, text, Align, Cell, Column};

@@ -33,7 +33,7 @@ impl InfoPage {
             shown.push(PageLine::new(Tone::Muted, "reading"));
         }
         lines.push(PageLine::new(Tone::Plain, ""));
-        let name = entry.path.file_name().map_or_else(|| entry.name.clone(), super::entries::name_of);
+        let name = entry.path.file_name().map_or_else(|| entry.name.clone(), super::entry::name_of);
         Self { page: Page::new(vec!["info".to_owned(), name], shown), lines, worker }
     }
 }

@@ -6,14 +6,15 @@
 mod actions;
 mod draw;
 mod entries;
+mod entry;
 mod info;
 mod shard_counter;
 mod summary;
 mod unfinished_runs;
 
-pub use entries::{inspect, EntryFacts, HomeEntry, PreparationState};
+pub use entries::inspect;
+pub use entry::{EntryFacts, HomeEntry, Mixture, PreparationState};
 pub use info::InfoPage;
-pub use summary::Mixture;
 pub use unfinished_runs::resume as go_on;
 
 use crate::tui::keymap::{Action, Context};

@@ -1,8 +1,7 @@
 //! Reads facts about JSONL files, metadatasets and prepared data sets: only a few small reads, whatever the size of the data.
 
-use super::entries::{EntryFacts, PreparationState};
+use super::entry::{EntryFacts, Mixture, PreparationState};
 use super::unfinished_runs::locked_by;
-use gristmill_core::text::count;
 use gristmill_core::{Cancel, DatasetKind, Failure, Handles, ProblemLog, Progress, TokenKind};
 use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
 use gristmill_data::formats::energon::metadataset::{self, Leaf, Metadataset, Node, Reference};
@@ -21,31 +20,6 @@ use std::path::Path;
 const MAX_YAML: u64 = 1 << 20;
 /// Maximum number of members of a metadataset whose existence is checked.
 const MAX_MEMBERS: usize = 200;
-
-/// The contents of a metadataset.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mixture {
-    /// The version, 1 or 2; 0 if the file has mistakes.
-    pub version: u8,
-    /// Names of its splits; not escaped.
-    pub splits: Vec<String>,
-    /// Number of data sets in its first split.
-    pub members: u64,
-    /// Whether it joins data sets by key, and so needs a join index.
-    pub has_joins: bool,
-}
-
-impl Mixture {
-    /// Returns a summary: `version 2 · 3 members · train, val`.
-    pub fn amount(&self, dot: &str) -> String {
-        if self.version == 0 {
-            return String::new();
-        }
-        let joins = if self.has_joins { format!(" {dot} joins") } else { String::new() };
-        let splits = self.splits.join(", ");
-        format!("version {} {dot} {}{joins} {dot} {splits}", self.version, count(self.members, "member"))
-    }
-}
 
 /// Adds facts from a few small reads to those of an entry: its state, and the counts of its kind.
 pub fn summarize(path: &Path, entry_facts: EntryFacts) -> EntryFacts {

@@ -1,7 +1,7 @@
 //! Unfinished runs of operations that can be resumed. The work of such a run is in its own folder next to the output until the output is
 //! complete; an output that is not visible yet has an entry for its run.
 
-use super::entries::{name_of, EntryFacts, HomeEntry, PreparationState};
+use super::entry::{name_of, EntryFacts, HomeEntry, PreparationState};
 use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
 use gristmill_core::DatasetKind;
