@@ -1,7 +1,7 @@
 //! The leak check, started from the split editor: lists the leaks, each of which can be ended by a key.
 
 use super::choice::{Choice, ChoiceOption};
-use super::screen::choose_split;
+use super::move_dialog::choose_split;
 use super::session::SplitSession;
 use super::state::{columns, combine_edits};
 use crate::tui::jobs::{JobId, JobResult, JobView};

@@ -9,6 +9,8 @@ mod conflict;
 mod draft;
 mod leaks;
 mod lookup_dialog;
+mod move_dialog;
+mod notices;
 mod pattern;
 mod prompt;
 mod review;
@@ -21,8 +23,9 @@ mod workers;
 
 pub use choice::{Choice, ChoiceOption};
 pub use draft::{load as load_draft, place as draft_place, FoundDraft};
+pub use move_dialog::choose_split;
 pub use prompt::Prompt;
-pub use screen::{choose_split, note_dialog, open, open_shared};
+pub use screen::{note_dialog, open, open_shared};
 pub use session::SplitSession;
 pub use workers::{marked, marker, Marker};
 

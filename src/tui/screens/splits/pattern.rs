@@ -1,7 +1,7 @@
 //! The dialog that moves or excludes shards by a pattern; it shows the matches while the user types.
 
 use super::lookup_dialog::{failure_lines, LookupDialog, LookupResult, Rows};
-use super::screen::choose_target;
+use super::move_dialog::choose_target;
 use super::session::SplitSession;
 use super::state::{column_name, columns};
 use crate::tui::screen::{Effect, Ui};

@@ -92,6 +92,24 @@ impl Review {
     }
 }
 
+impl SplitSession {
+    /// Returns the screen that shows the changes as a diff and writes them.
+    pub fn review(&self) -> Box<dyn Screen> {
+        Box::new(Review::new(self.clone()))
+    }
+
+    /// Handles `w`: opens the review, or reports that there is nothing to write.
+    pub fn write(&self) -> Vec<Effect> {
+        if let Some(why) = self.edit_refusal() {
+            return vec![Effect::Toast(Toast::new(Level::Warn, why))];
+        }
+        match self.pending() {
+            0 => vec![Effect::Toast(Toast::new(Level::Info, "there is nothing to write"))],
+            _ => vec![Effect::Push(self.review())],
+        }
+    }
+}
+
 impl Screen for Review {
     fn context(&self) -> Context {
         Context::SplitsReview

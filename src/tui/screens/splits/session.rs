@@ -6,10 +6,10 @@
 mod answers;
 mod inner;
 
-use super::review::Review;
-use super::workers::{done, start_workers, stepped, TextChange, Workers};
+use super::notices::{done, stepped};
+use super::workers::{start_workers, TextChange, Workers};
 use crate::tui::jobs::JobId;
-use crate::tui::screen::{Effect, Screen, UiEnv};
+use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{text, Level, Toast};
 use gristmill_core::text::{agree, count};
 use gristmill_core::{Cancel, Failure, Problem};
@@ -216,7 +216,8 @@ impl SplitSession {
         }
     }
 
-    /// Returns the message for [`Screen::unwritten`]: the changes that would not be written if the UI ended now.
+    /// Returns the message for [`Screen::unwritten`](crate::tui::screen::Screen::unwritten): the changes that would not be written if the UI
+    /// ended now.
     pub fn unwritten(&self) -> Option<String> {
         self.unwritten_changes().map(|changes| {
             let later = match self.draft_failure() {
@@ -289,11 +290,6 @@ impl SplitSession {
         vec![Effect::Toast(stepped(is_undo, title))]
     }
 
-    /// Returns the screen that shows the changes as a diff and writes them.
-    pub fn review(&self) -> Box<dyn Screen> {
-        Box::new(Review::new(self.clone()))
-    }
-
     /// Returns the most recently started leak check.
     pub(super) fn leak_job(&self) -> Option<JobId> {
         self.inner.borrow().leak_job
@@ -302,17 +298,6 @@ impl SplitSession {
     /// Stores the most recently started leak check.
     pub(super) fn set_leak_job(&self, id: JobId) {
         self.inner.borrow_mut().leak_job = Some(id);
-    }
-
-    /// Handles `w`: opens the review, or reports that there is nothing to write.
-    pub fn write(&self) -> Vec<Effect> {
-        if let Some(why) = self.edit_refusal() {
-            return vec![Effect::Toast(Toast::new(Level::Warn, why))];
-        }
-        match self.pending() {
-            0 => vec![Effect::Toast(Toast::new(Level::Info, "there is nothing to write"))],
-            _ => vec![Effect::Push(self.review())],
-        }
     }
 
     /// Writes the changes in the background. With `overwrite`, replaces the changes that another process has written since the file was

@@ -1,9 +1,8 @@
 //! Editing of the whole text in the user's editor: writes a copy for the editor, and applies the edited text.
 
-use super::choice::{Choice, ChoiceOption};
-use super::session::SplitSession;
+use super::notices::done;
 use crate::tui::recent::create_folders;
-use crate::tui::screen::{Screen, TerminalProgram};
+use crate::tui::screen::TerminalProgram;
 use crate::tui::widgets::Toast;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::engine::splits::{Edit, SplitEditor};
@@ -52,7 +51,7 @@ pub fn apply_edited_text(editor: &mut SplitEditor, file: &Path) -> Result<Option
     }
     let applied = editor.apply(Edit::ReplaceText { text }).map_err(refused)?;
     remove(file);
-    Ok(Some(super::workers::done(applied)))
+    Ok(Some(done(applied)))
 }
 
 /// Removes a copy that is no longer needed.
@@ -84,31 +83,6 @@ fn program_of(editor: &str, file: &Path, line: Option<u64>) -> TerminalProgram {
 /// Editors that accept `+LINE` before the file.
 const LINE_EDITORS: &[&str] =
     &["vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg"];
-
-/// Opens the popup about an edited text that could not be applied.
-pub fn refused(session: SplitSession, refused: RejectedText) -> Box<dyn Screen> {
-    let RejectedText { failure, file } = refused;
-    let line = failure.subject.line;
-    let place = match (line, failure.subject.column) {
-        (Some(line), Some(column)) => format!("Line {line}, column {column}: {}", failure.why),
-        (Some(line), None) => format!("Line {line}: {}", failure.why),
-        _ => failure.why.clone(),
-    };
-    let mut lines = vec![place];
-    lines.extend(failure.hint.clone());
-    let offers = vec![
-        ChoiceOption::new("edit it again", line.map_or(String::new(), |line| format!("at line {line}"))),
-        ChoiceOption::new("drop the text", "splits and excludes stay as they were"),
-    ];
-    let chosen = move |row| {
-        match row {
-            0 => session.reopen_editor(&file, line),
-            _ => session.drop_text(&file),
-        }
-        Vec::new()
-    };
-    Box::new(Choice::new("The text was not taken", lines, offers, chosen))
-}
 
 #[cfg(test)]
 mod tests {

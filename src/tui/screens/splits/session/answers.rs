@@ -1,8 +1,9 @@
 //! Applies the results of a session's workers.
 
 use super::super::choice::{Choice, ChoiceOption};
+use super::super::text_edit::{self, RejectedText};
 use super::super::workers::{OpenedSplits, TextChange, TextChangeResult, WriteResult};
-use super::super::{conflict, draft, text_edit};
+use super::super::{conflict, draft};
 use super::SplitSession;
 use crate::tui::form::frame::age;
 use crate::tui::screen::{Effect, Screen};
@@ -117,9 +118,35 @@ impl SplitSession {
                 inner.set_editor(reworked.editor);
                 effects.extend(toast.map(Effect::Toast));
             }
-            Err(refused) => effects.push(Effect::Push(text_edit::refused(self.clone(), refused))),
+            Err(rejected) => effects.push(Effect::Push(self.rejected_question(rejected))),
         }
         inner.save_and_check();
+    }
+
+    /// Returns the popup about an edited text that could not be applied.
+    pub(in super::super) fn rejected_question(&self, rejected: RejectedText) -> Box<dyn Screen> {
+        let RejectedText { failure, file } = rejected;
+        let line = failure.subject.line;
+        let place = match (line, failure.subject.column) {
+            (Some(line), Some(column)) => format!("Line {line}, column {column}: {}", failure.why),
+            (Some(line), None) => format!("Line {line}: {}", failure.why),
+            _ => failure.why.clone(),
+        };
+        let mut lines = vec![place];
+        lines.extend(failure.hint.clone());
+        let offers = vec![
+            ChoiceOption::new("edit it again", line.map_or(String::new(), |line| format!("at line {line}"))),
+            ChoiceOption::new("drop the text", "splits and excludes stay as they were"),
+        ];
+        let session = self.clone();
+        let chosen = move |row| {
+            match row {
+                0 => session.reopen_editor(&file, line),
+                _ => session.drop_text(&file),
+            }
+            Vec::new()
+        };
+        Box::new(Choice::new("The text was not taken", lines, offers, chosen))
     }
 
     fn take_written(&self, end: WriteResult, effects: &mut Vec<Effect>) {

@@ -251,8 +251,8 @@ fn rejected_split_text_shows_position_and_two_choices() {
     let (session, _) = test.open();
     let text = TEXT.replace("exclude:", "exclude: x: y");
     let failure = with(editor(), Vec::new()).apply(Edit::ReplaceText { text }).unwrap_err();
-    let refused = text_edit::RejectedText { failure, file: test.file() };
-    compare_screen("refused", text_edit::refused(session, refused).as_mut());
+    let rejected = text_edit::RejectedText { failure, file: test.file() };
+    compare_screen("refused", session.rejected_question(rejected).as_mut());
 }
 
 /// Presses the mouse on the first position of these words.
