@@ -1,8 +1,7 @@
 //! Handles keys and the mouse in the browser.
 
 use super::contact_sheet::{ContactSheet, SheetSource};
-use super::export::folder_of;
-use super::prompt::{number, Prompt, PromptKind};
+use super::prompt::{folder_of, number, Prompt, PromptKind};
 use super::screen::{ActiveFilter, BrowseScreen, OpenStage, ScreenArea};
 use super::state::{Mode, Pane, Search};
 use crate::tui::keymap::Action;

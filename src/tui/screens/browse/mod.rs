@@ -9,14 +9,11 @@ mod columns;
 mod contact_sheet;
 mod detail;
 mod edits;
-mod export;
 mod filter;
 mod leads;
 mod listing;
-mod marked;
 mod pages;
 mod prompt;
-mod reader;
 mod rows;
 mod sample_set;
 mod sample_view;
@@ -24,7 +21,6 @@ mod screen;
 mod state;
 mod view;
 mod workers;
-mod write_set;
 
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,12 @@
 
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{text, TextField};
+use gristmill_ops::operations::paths::path_below_home;
+use gristmill_storage::files;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
+use std::path::{Path, PathBuf};
 
 /// The kind of input of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +78,16 @@ pub fn number(typed: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
+/// Returns the folder for a typed path, with `~` replaced by the home folder.
+pub fn folder_of(typed: &str, home: Option<&Path>) -> Option<PathBuf> {
+    let typed = typed.trim();
+    let path = path_below_home(typed, home).unwrap_or_else(|| PathBuf::from(typed));
+    (!typed.is_empty()).then(|| files::absolute(&path).unwrap_or(path))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::number;
+    use super::*;
 
     #[test]
     fn numbers_are_read_with_and_without_separators() {
@@ -86,5 +96,15 @@ mod tests {
         assert_eq!(number("12a"), None);
         assert_eq!(number(""), None);
         assert_eq!(number("99999999999999999999"), None);
+    }
+
+    #[test]
+    fn tilde_in_export_folder_is_expanded() {
+        let home = Some(Path::new("/home/me"));
+        assert_eq!(folder_of(" ~/out ", home), Some("/home/me/out".into()));
+        assert_eq!(folder_of("~", home), Some("/home/me".into()));
+        assert_eq!(folder_of("/a/b", home), Some("/a/b".into()));
+        assert!(folder_of("~you/x", home).unwrap().ends_with("~you/x"));
+        assert_eq!(folder_of("  ", home), None);
     }
 }

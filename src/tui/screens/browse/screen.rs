@@ -1,16 +1,12 @@
 //! The browser screen: the interface to the frame, and the workers that it drives.
 
 use super::detail::{Detail, DetailBody, DetailQuestion, DetailRequest};
-use super::export::Exporter;
 use super::filter::FilterForm;
 use super::leads::SampleSummaries;
 use super::listing::Listing;
-use super::marked::Marker;
 use super::prompt::Prompt;
-use super::reader::CoveredView;
 use super::state::{BrowseState, KeySearch, Mode, Pane, Search};
 use super::workers::{opener, OpenRequest, OpenedCatalog, Opener, Workers};
-use super::write_set::KeyLister;
 use super::BrowseStart;
 use crate::tui::graphics::graphics_of;
 use crate::tui::keymap::{Action, Context};
@@ -34,6 +30,16 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+
+mod export;
+mod marked;
+mod reader;
+mod write_set;
+
+use export::Exporter;
+use marked::Marker;
+use reader::CoveredView;
+use write_set::KeyLister;
 
 /// Number of rows assumed to be visible before the first draw.
 const FIRST_HEIGHT: u64 = 24;
@@ -87,7 +93,7 @@ pub struct BrowseScreen {
     /// The page that the reader shows; `None` for the first one.
     pub(super) read_from: Option<ReadFrom>,
     /// The state of the browser before the reader was opened; restored when it is closed.
-    pub(super) covered_view: Option<CoveredView>,
+    covered_view: Option<CoveredView>,
     /// Whether the reader is searching other pages for words.
     pub(super) is_finding_words: bool,
     pub(super) leads: SampleSummaries,
@@ -98,9 +104,9 @@ pub struct BrowseScreen {
     /// The last contents of the filter dialog.
     pub(super) last_form: FilterForm,
     pub(super) active_filter: Option<ActiveFilter>,
-    pub(super) exporter: Exporter,
-    pub(super) marker: Marker,
-    pub(super) lister: KeyLister,
+    exporter: Exporter,
+    marker: Marker,
+    lister: KeyLister,
     pub(super) mounter: Mounter,
     /// The sample chosen on a contact sheet.
     pub(super) chosen: Rc<Cell<Option<SampleAt>>>,

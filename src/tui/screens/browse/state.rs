@@ -1,11 +1,12 @@
 //! The state of the browser: what is shown and selected. Pure: no I/O, and every change depends only on its arguments.
 
 use super::listing::Listing;
-use super::rows::Rows;
+use super::rows::{Rows, Span};
 use super::sample_set::SampleSet;
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
 use gristmill_ops::engine::browse::{BrowseSample, Group, Groups, SampleAt};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// The pane that receives the keys.
@@ -421,6 +422,48 @@ impl BrowseState {
         };
         self.go_to(at);
         Ok(notice)
+    }
+
+    /// Returns the marked rows of the focused list.
+    pub fn marked_rows(&self) -> Option<RangeInclusive<u64>> {
+        let (pane, from) = self.mark?;
+        let list = if pane == Pane::Groups { Pane::Groups } else { Pane::Samples };
+        let here = if self.pane == Pane::Groups { Pane::Groups } else { Pane::Samples };
+        if list != here {
+            return None;
+        }
+        let (from, to) = match list {
+            Pane::Groups => (u64::from(from.group), self.group_list.get()? as u64),
+            _ => (self.listing.row_of(from, &self.groups), self.list.get()? as u64),
+        };
+        Some(from.min(to)..=from.max(to))
+    }
+
+    /// Starts marking at the selected row, or ends marking.
+    pub fn toggle_mark(&mut self) {
+        let group = u32::try_from(self.group_list.selected).unwrap_or(u32::MAX);
+        let here = match self.pane {
+            Pane::Groups => Some(SampleAt { group, index: 0 }),
+            _ => self.at,
+        };
+        self.mark = if self.marked_rows().is_some() { None } else { here.map(|at| (self.pane, at)) };
+    }
+
+    /// Returns the marked samples as spans of the data set.
+    pub fn marked_spans(&self, rows: RangeInclusive<u64>) -> Vec<Span> {
+        let count = usize::try_from(rows.end() - rows.start() + 1).unwrap_or(usize::MAX);
+        if let Listing::All = self.listing {
+            return self.groups.locate(*rows.start()).map(|from| Span { from, count }).into_iter().collect();
+        }
+        let mut spans: Vec<Span> = Vec::new();
+        for at in rows.filter_map(|row| self.listing.at(row, &self.groups)) {
+            let number = self.groups.number(at);
+            match spans.last_mut().filter(|span| self.groups.number(span.from) + span.count as u64 == number) {
+                Some(span) => span.count += 1,
+                None => spans.push(Span { from: at, count: 1 }),
+            }
+        }
+        spans
     }
 }
 

@@ -1,8 +1,8 @@
 //! The reader: shows the texts of a sample on the whole screen, and moves from sample to sample.
 
-use super::detail::{Detail, DetailRequest};
-use super::screen::BrowseScreen;
-use super::state::{Mode, Pane};
+use super::super::detail::{Detail, DetailRequest};
+use super::super::state::{Mode, Pane};
+use super::BrowseScreen;
 use crate::tui::keymap::Action;
 use crate::tui::screen::Effect;
 use crate::tui::widgets::{Level, PreviewState, Toast};
@@ -20,7 +20,7 @@ pub(super) struct CoveredView {
 
 impl BrowseScreen {
     /// Handles Enter: opens the text, folds or unfolds a tree, shows pictures on the whole screen, or closes the reader.
-    pub(super) fn read(&mut self) {
+    pub(in super::super) fn read(&mut self) {
         if self.state.is_reading {
             return self.close_reader();
         }
@@ -81,7 +81,7 @@ impl BrowseScreen {
     }
 
     /// Closes the reader; restores the previous view, unless another sample is shown now.
-    pub(super) fn close_reader(&mut self) {
+    pub(in super::super) fn close_reader(&mut self) {
         self.state.is_reading = false;
         self.is_finding_words = false;
         let Some(covered) = self.covered_view.take() else { return };
@@ -98,7 +98,7 @@ impl BrowseScreen {
     }
 
     /// Shows the detail of the sample on the whole screen, or restores the panes.
-    pub(super) fn zoom(&mut self) {
+    pub(in super::super) fn zoom(&mut self) {
         if self.state.is_reading {
             return self.close_reader();
         }
@@ -107,7 +107,7 @@ impl BrowseScreen {
     }
 
     /// Searches for words in the shown part; in the reader, other pages are searched, too.
-    pub(super) fn find_in_part(&mut self, words: &str) -> Vec<Effect> {
+    pub(in super::super) fn find_in_part(&mut self, words: &str) -> Vec<Effect> {
         let found = self.preview.find(words);
         if words.is_empty() {
             return Vec::new();
@@ -119,7 +119,7 @@ impl BrowseScreen {
     }
 
     /// Goes to the next or previous match.
-    pub(super) fn go_to_match(&mut self, forward: bool) -> Vec<Effect> {
+    pub(in super::super) fn go_to_match(&mut self, forward: bool) -> Vec<Effect> {
         if let Some((at, of)) = self.preview.find_in_pages(forward) {
             return vec![Effect::Toast(Toast::new(Level::Info, format!("{at} of {of}{}", self.page_words())))];
         }

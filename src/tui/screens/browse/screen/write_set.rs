@@ -1,10 +1,10 @@
 //! Writes the listed samples as a new data set: opens the form of `shard` with the answers for them. A worker reads the field map of the
 //! data set, and writes a list of keys if flags cannot describe the samples.
 
-use super::listing::Listing;
-use super::rows::Span;
-use super::screen::BrowseScreen;
-use super::state::Pane;
+use super::super::listing::Listing;
+use super::super::rows::Span;
+use super::super::state::Pane;
+use super::BrowseScreen;
 use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
@@ -133,13 +133,13 @@ fn info_toast(words: impl Into<String>) -> Vec<Effect> {
 
 impl BrowseScreen {
     /// Whether the marked samples can be written as a new data set.
-    pub(super) fn can_write_marked(&self) -> bool {
+    pub(in super::super) fn can_write_marked(&self) -> bool {
         let kind = self.catalog().map(|catalog| catalog.kind());
         kind.is_some_and(|kind| kind.is_web_dataset() || kind.has_loose_files())
     }
 
     /// Opens the form for a new data set of the marked or listed samples; a list of keys is written first if it is needed.
-    pub(super) fn write_set(&mut self) -> Vec<Effect> {
+    pub(in super::super) fn write_set(&mut self) -> Vec<Effect> {
         let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
         let kind = catalog.kind();
         if self.active_filter.as_ref().is_some_and(|filter| filter.is_over) && self.state.list.len == 0 {

@@ -1,9 +1,10 @@
 //! Exports parts into a folder, or as a copy for the user's editor, on a worker.
 
+use super::super::prompt::folder_of;
+use super::super::rows::Span;
+use super::super::state::Pane;
 use super::marked::{each_sample, MAX_MARKED_SAMPLES};
-use super::rows::Span;
-use super::screen::BrowseScreen;
-use super::state::Pane;
+use super::BrowseScreen;
 use crate::tui::screen::{Effect, TerminalProgram, UiEnv};
 use crate::tui::screens::splits::{Choice, ChoiceOption, Prompt};
 use crate::tui::widgets::{Level, Toast};
@@ -12,8 +13,6 @@ use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_ops::engine::browse::{BrowseSample, Catalog};
 use gristmill_ops::job::export::{copy_of, export, export_all, ExportedFiles, PartCopy};
-use gristmill_ops::operations::paths::path_below_home;
-use gristmill_storage::files;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -144,7 +143,7 @@ impl BrowseScreen {
     }
 
     /// Opens a copy of the part in the user's editor.
-    pub(super) fn open_part(&mut self) -> Vec<Effect> {
+    pub(in super::super) fn open_part(&mut self) -> Vec<Effect> {
         let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
         let part = self.state.part_index(&sample);
         if let Some(task) = self.task(ExportSource::Shown(sample), ExportAction::Copy(part)) {
@@ -154,7 +153,7 @@ impl BrowseScreen {
     }
 
     /// Asks which parts to export, then the folder.
-    pub(super) fn open_export_dialog(&mut self) -> Vec<Effect> {
+    pub(in super::super) fn open_export_dialog(&mut self) -> Vec<Effect> {
         let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
         let shown = self.state.part_index(&sample);
         let Some(part) = sample.parts.get(shown) else { return Vec::new() };
@@ -244,27 +243,4 @@ fn editor_on(copy: &PartCopy) -> TerminalProgram {
     let mut argv: Vec<OsString> = named.split_whitespace().map(OsString::from).collect();
     argv.push(copy.file.as_os_str().to_owned());
     TerminalProgram { argv }
-}
-
-/// Returns the folder for a typed path, with `~` replaced by the home folder.
-pub(super) fn folder_of(typed: &str, home: Option<&std::path::Path>) -> Option<PathBuf> {
-    let typed = typed.trim();
-    let path = path_below_home(typed, home).unwrap_or_else(|| PathBuf::from(typed));
-    (!typed.is_empty()).then(|| files::absolute(&path).unwrap_or(path))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::Path;
-
-    #[test]
-    fn tilde_in_export_folder_is_expanded() {
-        let home = Some(Path::new("/home/me"));
-        assert_eq!(folder_of(" ~/out ", home), Some("/home/me/out".into()));
-        assert_eq!(folder_of("~", home), Some("/home/me".into()));
-        assert_eq!(folder_of("/a/b", home), Some("/a/b".into()));
-        assert!(folder_of("~you/x", home).unwrap().ends_with("~you/x"));
-        assert_eq!(folder_of("  ", home), None);
-    }
 }

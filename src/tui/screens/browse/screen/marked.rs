@@ -1,16 +1,15 @@
 //! A marked range of samples or shards, and the actions `x` and `s` on it: each is one change, undone in one step.
 
-use super::listing::Listing;
-use super::rows::Span;
-use super::screen::BrowseScreen;
-use super::state::{BrowseState, Pane};
+use super::super::rows::Span;
+use super::super::state::Pane;
+use super::BrowseScreen;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_data::formats::energon::collapse::collapse;
-use gristmill_ops::engine::browse::{BrowseSample, Catalog, Marks, SampleAt};
+use gristmill_ops::engine::browse::{BrowseSample, Catalog, Marks};
 use gristmill_ops::engine::splits::{Edit, ExcludeItem};
 use gristmill_pycompat::braces;
 use std::collections::HashSet;
@@ -123,53 +122,9 @@ fn combine_excludes(title: String, items: Vec<ExcludeItem>) -> Edit {
     Edit::Many { title, edits }
 }
 
-impl BrowseState {
-    /// Returns the marked rows of the focused list.
-    pub(super) fn marked_rows(&self) -> Option<RangeInclusive<u64>> {
-        let (pane, from) = self.mark?;
-        let list = if pane == Pane::Groups { Pane::Groups } else { Pane::Samples };
-        let here = if self.pane == Pane::Groups { Pane::Groups } else { Pane::Samples };
-        if list != here {
-            return None;
-        }
-        let (from, to) = match list {
-            Pane::Groups => (u64::from(from.group), self.group_list.get()? as u64),
-            _ => (self.listing.row_of(from, &self.groups), self.list.get()? as u64),
-        };
-        Some(from.min(to)..=from.max(to))
-    }
-
-    /// Starts marking at the selected row, or ends marking.
-    pub(super) fn toggle_mark(&mut self) {
-        let group = u32::try_from(self.group_list.selected).unwrap_or(u32::MAX);
-        let here = match self.pane {
-            Pane::Groups => Some(SampleAt { group, index: 0 }),
-            _ => self.at,
-        };
-        self.mark = if self.marked_rows().is_some() { None } else { here.map(|at| (self.pane, at)) };
-    }
-
-    /// Returns the marked samples as spans of the data set.
-    pub(super) fn marked_spans(&self, rows: RangeInclusive<u64>) -> Vec<Span> {
-        let count = usize::try_from(rows.end() - rows.start() + 1).unwrap_or(usize::MAX);
-        if let Listing::All = self.listing {
-            return self.groups.locate(*rows.start()).map(|from| Span { from, count }).into_iter().collect();
-        }
-        let mut spans: Vec<Span> = Vec::new();
-        for at in rows.filter_map(|row| self.listing.at(row, &self.groups)) {
-            let number = self.groups.number(at);
-            match spans.last_mut().filter(|span| self.groups.number(span.from) + span.count as u64 == number) {
-                Some(span) => span.count += 1,
-                None => spans.push(Span { from: at, count: 1 }),
-            }
-        }
-        spans
-    }
-}
-
 impl BrowseScreen {
     /// Returns the marked shards in order, or the selected one if none are marked.
-    pub(super) fn list_marked_shards(&self) -> Vec<Arc<str>> {
+    pub(in super::super) fn list_marked_shards(&self) -> Vec<Arc<str>> {
         let rows = self.state.marked_rows().filter(|_| self.state.pane == Pane::Groups);
         let selected = self.state.group_list.selected as u64;
         let rows = rows.unwrap_or(selected..=selected);
@@ -178,7 +133,7 @@ impl BrowseScreen {
     }
 
     /// Excludes the marked samples or shards; if all of them are already excluded, includes them again.
-    pub(super) fn exclude_marked(&mut self, rows: RangeInclusive<u64>) -> Vec<Effect> {
+    pub(in super::super) fn exclude_marked(&mut self, rows: RangeInclusive<u64>) -> Vec<Effect> {
         let Some(session) = self.session.clone() else { return Vec::new() };
         if self.state.pane == Pane::Groups {
             let is_fresh = |row: &u64| !u32::try_from(*row).is_ok_and(|at| self.marks.is_shard_excluded(at));
