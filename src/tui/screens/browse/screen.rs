@@ -1,12 +1,12 @@
 //! The browser screen: the interface to the frame, and the workers that it drives.
 
-use super::detail::{Detail, DetailBody, DetailQuestion, DetailRequest};
+use super::detail::{Detail, DetailQuestion, DetailRequest};
 use super::filter::FilterForm;
 use super::leads::SampleSummaries;
 use super::listing::Listing;
 use super::prompt::Prompt;
 use super::state::{BrowseState, KeySearch, Mode, Pane, Search};
-use super::workers::{opener, OpenRequest, OpenedCatalog, Opener, Workers};
+use super::workers::{opener, OpenRequest, Opener, Workers};
 use super::BrowseStart;
 use crate::tui::graphics::graphics_of;
 use crate::tui::keymap::{Action, Context};
@@ -16,9 +16,9 @@ use crate::tui::screens::problems::{count_known, ProblemFeed};
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::preview::{EncodedPicture, PictureRequest, Pixels};
-use crate::tui::widgets::{Level, MouseAreas, PreviewState, Scroll, Toast};
+use crate::tui::widgets::{MouseAreas, PreviewState, Scroll};
 use crate::tui::work::LatestWorker;
-use gristmill_core::text::{count, count_verb, grouped};
+use gristmill_core::text::{count, grouped};
 use gristmill_core::{Cancel, Failure};
 use gristmill_data::preview::cells::Depth;
 use gristmill_data::preview::ReadFrom;
@@ -34,6 +34,7 @@ use std::sync::Arc;
 mod export;
 mod marked;
 mod reader;
+mod results;
 mod write_set;
 
 use export::Exporter;
@@ -320,103 +321,6 @@ impl BrowseScreen {
             is_further,
             cancel: Cancel::default(),
         });
-    }
-
-    /// Applies the results of the workers.
-    fn gather(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let mut changed = false;
-        if let Some(result) = self.opener.take() {
-            match result {
-                Ok(OpenedCatalog { catalog, at }) => {
-                    if let Some(at) = at {
-                        self.start = BrowseStart::Number(catalog.groups().number(at));
-                    }
-                    self.opened(catalog);
-                }
-                Err(failure) => self.stage = OpenStage::Failed(failure),
-            }
-            changed = true;
-        }
-        let OpenStage::Open(catalog, workers) = &mut self.stage else { return changed };
-        changed |= self.state.adopt(&catalog.groups());
-        for fetched in workers.take_rows() {
-            for samples in fetched.spans.iter().flatten() {
-                if samples.iter().any(|sample| sample.defect.is_some()) {
-                    Arc::make_mut(&mut self.problems).add_defects(samples, catalog.kind());
-                }
-            }
-            changed |= self.state.rows.add_fetched(fetched, &self.state.groups);
-        }
-        if let Some(active_filter) = &mut self.active_filter {
-            let filter_matches = workers.take_filter_matches();
-            if let Some(matches) = filter_matches.matches {
-                self.state.list_only(Listing::Picked(matches));
-                changed = true;
-            }
-            if let Some(ended) = filter_matches.ended {
-                active_filter.is_over = true;
-                active_filter.failure =
-                    ended.err().filter(|failure| !failure.is_cancelled()).map(|failure| failure.to_string());
-                changed = true;
-            }
-        }
-        match workers.problems.take() {
-            Some(Ok(problems)) => {
-                Arc::make_mut(&mut self.problems).merge(&problems);
-                changed = true;
-            }
-            Some(Err(failure)) if !failure.is_cancelled() => effects.push(Effect::failure(&failure)),
-            _ => {}
-        }
-        if let Some(detail) = workers.detail.take() {
-            match &detail.body {
-                DetailBody::Part { preview, is_further: true, .. } => self.preview.show_page(Arc::clone(preview)),
-                DetailBody::Part { preview, .. } => self.preview.show(Arc::clone(preview)),
-                DetailBody::Page(_) => self.page = Scroll::default(),
-            }
-            self.detail = Some(detail);
-            changed = true;
-            effects.extend(self.report_word_matches());
-        }
-        changed |= self.leads.gather();
-        changed |= self.gather_edits(effects);
-        changed |= self.take_exports(effects);
-        changed |= self.gather_marked(effects);
-        changed |= self.gather_key_list(effects) | self.mounter.gather(&self.env, effects);
-        if let Some(encoded) = self.encoder.take() {
-            self.pixels.insert(encoded);
-            changed = true;
-        }
-        let OpenStage::Open(catalog, workers) = &mut self.stage else { return changed };
-        let catalog_is_tokens = catalog.tokens().is_some();
-        if self.state.find.is_some() {
-            let (found, ended) = workers.take_found();
-            if !found.is_empty() || ended.is_some() {
-                let nothing = matches!(ended, Some(Search::Done));
-                self.state.take_found(found, ended);
-                changed = true;
-                if let Some(find) = self.state.find.as_ref().filter(|find| nothing && find.found.count() == 0) {
-                    let what = if catalog_is_tokens { "no row holds" } else { "no key fits" };
-                    let words = format!("{what} {}", find.text);
-                    effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
-                }
-            }
-        }
-        self.gather_start(effects);
-        if let Some(number) = self.state.pending.filter(|_| self.state.groups.is_complete) {
-            self.state.pending = None;
-            let total = self.state.groups.total();
-            let words = format!(
-                "there is no sample {}; {} numbered from 0",
-                grouped(number),
-                count_verb(total, "sample", "is", "are")
-            );
-            effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
-        }
-        changed |= self.merge_known_problems();
-        self.update_problem_list();
-        self.request_data();
-        changed
     }
 
     /// Whether a search is running.
