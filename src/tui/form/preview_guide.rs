@@ -70,13 +70,13 @@ impl PreviewGuide {
 
     /// Returns the lines below the fields: mistakes in answers whose field is hidden, the reason why there is no preview yet, its failure,
     /// or the preview drawn by `draw`.
-    pub fn result_lines(
+    pub fn result_lines<R: Report>(
         &self,
         guide: &dyn Guide,
         form: &Form,
         columns: usize,
         ui: &Ui,
-        draw: impl Fn(&dyn Report, usize, &Ui) -> Vec<Line<'static>>,
+        draw: impl Fn(&R, usize, &Ui) -> Vec<Line<'static>>,
     ) -> Vec<Line<'static>> {
         if form.mistakes.keys().any(|field| matches!(field, Field::Option(_))) {
             return hidden_mistakes(form, columns, ui);
@@ -87,7 +87,7 @@ impl PreviewGuide {
             (Some(why), _) => wrapped(&why, columns, ui.theme.muted),
             (None, None) => vec![waiting(guide.waits_for(), ui)],
             (None, Some(Err(failure))) => failure_lines(failure, columns, ui),
-            (None, Some(Ok(report))) => draw(&**report, columns, ui),
+            (None, Some(Ok(report))) => report.typed().map(|report| draw(report, columns, ui)).unwrap_or_default(),
         }
     }
 

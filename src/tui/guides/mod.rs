@@ -8,3 +8,4 @@ pub mod pack;
 pub mod prepare;
 pub mod shard;
 mod text_files;
+mod weights;

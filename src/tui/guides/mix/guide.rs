@@ -1,11 +1,16 @@
 //! The guide of `mix new`: finds data sets, stores their weights as typed, and writes them into the plan.
 
-use super::view;
-use crate::tui::form::{plan_path, Field, Form, Guide, KeyContexts, PreviewGuide};
+use super::view::{aux_names, bar_lines, draw_report, member_line, number, MemberRow};
+use crate::tui::form::{
+    draw_below, draw_fields, plan_path, Field, Form, Guide, KeyContexts, MouseTarget, PreviewGuide,
+};
+use crate::tui::guides::weights::{WeightedRow, WeightedRows};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
-use crate::tui::widgets::ListState;
+use crate::tui::widgets::layout::{below, draw_lines, heading, row, stack, Section};
+use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::{text, ListState};
 use crate::tui::work::LatestWorker;
 use gristmill_core::mix::{MixKind, MixPlan};
 use gristmill_core::options::Answer;
@@ -14,7 +19,7 @@ use gristmill_ops::engine::mix::author::{find_members, FoundMember};
 use gristmill_ops::engine::mix::MixNodeKind;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
 
@@ -22,47 +27,30 @@ use std::path::{Path, PathBuf};
 pub(super) const KINDS: Field = Field::List("kinds");
 /// The list of data sets.
 pub(super) const MEMBERS: Field = Field::List("members");
-/// The options that hold the members, in the order of [`KINDS`].
-const OPTIONS: [(MixKind, &str); 3] =
-    [(MixKind::Blend, "blend"), (MixKind::Epochized, "epochized"), (MixKind::Join, "join")];
-/// Columns of a row up to the end of its checkbox, where a click toggles it.
-const BOX_COLUMNS: usize = 6;
-/// Maximum length of a typed weight.
-const MAX_AMOUNT_CHARS: usize = 12;
+/// The kinds, with the option that holds the members, and a description.
+const OPTIONS: [(MixKind, &str, &str); 3] = [
+    (MixKind::Blend, "blend", "draw by weight, indefinitely"),
+    (MixKind::Epochized, "epochized", "repeat each member N times per epoch"),
+    (MixKind::Join, "join", "join samples with the same key"),
+];
 
-/// A data set that can be a member.
-#[derive(Clone, Debug)]
-pub(super) struct Row {
-    /// The data set.
-    pub(super) member: FoundMember,
-    /// Path of the data set, relative to the searched folder.
-    pub(super) name: String,
-    /// Path of the data set in the plan.
-    path: String,
-    /// Whether the data set is a member.
-    pub(super) is_chosen: bool,
-    /// Weight of the data set, or number of repetitions, as typed.
-    pub(super) amount: String,
+/// Returns the row of a data set. `folder` is the searched folder.
+fn row_of(member: FoundMember, folder: &Path) -> MemberRow {
+    let path = member.path.clone();
+    WeightedRow { weight: "1".to_owned(), ..WeightedRow::new(member, &path, folder) }
 }
 
-impl Row {
-    /// Returns the typed weight; `None` if it is not a number above 0.
-    pub(super) fn number(&self) -> Option<f64> {
-        self.amount.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0)
-    }
+/// Returns whether the data set of a row is at a path of a plan, which is absolute in drafts and in saved plans.
+fn is_at(row: &MemberRow, path: &str) -> bool {
+    row.path == plan_path(Path::new(path))
+}
 
-    /// Returns whether the data set is at a path of a plan, which is absolute in drafts and in saved plans.
-    fn is_at(&self, path: &str) -> bool {
-        self.path == plan_path(Path::new(path))
-    }
-
-    /// Returns the member in the syntax of the option of a kind.
-    fn text(&self, kind: MixKind) -> String {
-        match kind {
-            MixKind::Join if self.path.contains('=') => format!("={}", self.path),
-            MixKind::Join => self.path.clone(),
-            MixKind::Blend | MixKind::Epochized => format!("{}={}", self.path, self.amount),
-        }
+/// Returns the data set of a row in the syntax of the option of a kind.
+fn member_text(row: &MemberRow, kind: MixKind) -> String {
+    match kind {
+        MixKind::Join if row.path.contains('=') => format!("={}", row.path),
+        MixKind::Join => row.path.clone(),
+        MixKind::Blend | MixKind::Epochized => format!("{}={}", row.path, row.weight),
     }
 }
 
@@ -72,12 +60,9 @@ pub struct MixGuide {
     /// The data set that is selected when the list appears.
     first: Option<PathBuf>,
     search: LatestWorker<PathBuf, Outcome<Vec<FoundMember>>>,
-    /// The result of the search, once it has ended.
-    pub(super) found: Option<Result<(), String>>,
-    /// The data sets, sorted by path.
-    pub(super) rows: Vec<Row>,
-    pub(super) kinds: ListState,
-    pub(super) members: ListState,
+    kinds: ListState,
+    /// The data sets, sorted by path, with their weights or numbers of repetitions.
+    pub(super) members: WeightedRows<FoundMember>,
     pub(super) preview: PreviewGuide,
 }
 
@@ -90,39 +75,27 @@ impl MixGuide {
             folder,
             first,
             search,
-            found: None,
-            rows: Vec::new(),
             kinds: ListState::new(OPTIONS.len()),
-            members: ListState::default(),
-            preview: PreviewGuide::new(view::draw_report, env),
+            members: WeightedRows::new(MEMBERS),
+            preview: PreviewGuide::new(draw_report, env),
         }
     }
 
     /// Returns the kind of the metadataset.
-    pub(super) fn kind(&self) -> MixKind {
-        OPTIONS.get(self.kinds.selected).map_or(MixKind::Blend, |(kind, _)| *kind)
-    }
-
-    fn row_of(&self, member: FoundMember) -> Row {
-        let name = member.path.strip_prefix(&self.folder).unwrap_or(&member.path).to_string_lossy().into_owned();
-        Row { name, path: plan_path(&member.path), member, is_chosen: false, amount: "1".to_owned() }
+    fn kind(&self) -> MixKind {
+        OPTIONS.get(self.kinds.selected).map_or(MixKind::Blend, |(kind, ..)| *kind)
     }
 
     /// Stores the result of the search, makes `first` a member, and suggests an output.
     pub(super) fn set_found(&mut self, found: Outcome<Vec<FoundMember>>, form: &mut Form) {
-        let found = match found {
-            Ok(found) => found,
-            Err(failure) => {
-                self.found = Some(Err(failure.to_string()));
-                return;
-            }
-        };
-        self.found = Some(Ok(()));
-        self.rows = found.into_iter().map(|member| self.row_of(member)).collect();
+        let rows = |found: Vec<FoundMember>| found.into_iter().map(|member| row_of(member, &self.folder)).collect();
+        if !self.members.set_found(found.map(rows).map_err(|failure| failure.to_string())) {
+            return;
+        }
         self.take_over(form);
-        let chosen = self.rows.iter().position(|row| row.is_chosen);
-        let first = self.rows.iter().position(|row| Some(&row.member.path) == self.first.as_ref());
-        self.members.select(chosen.or(first).unwrap_or(0));
+        let chosen = self.members.rows.iter().position(|row| row.is_chosen);
+        let first = self.members.rows.iter().position(|row| Some(&row.item.path) == self.first.as_ref());
+        self.members.list.select(chosen.or(first).unwrap_or(0));
         if chosen.is_none() && first.is_some() {
             self.change(form, |row| row.is_chosen = true);
         }
@@ -134,26 +107,26 @@ impl MixGuide {
     fn take_over(&mut self, form: &Form) {
         let Some(plan) = form.plan_of::<MixPlan>() else { return };
         if !plan.members.is_empty() {
-            self.kinds.select(OPTIONS.iter().position(|(kind, _)| *kind == plan.kind).unwrap_or(0));
+            self.kinds.select(OPTIONS.iter().position(|(kind, ..)| *kind == plan.kind).unwrap_or(0));
         }
         for member in &plan.members {
-            if self.found == Some(Ok(())) && !self.rows.iter().any(|row| row.is_at(&member.path)) {
-                let row = self.row_of(FoundMember {
+            if self.members.found == Some(Ok(())) && !self.members.rows.iter().any(|row| is_at(row, &member.path)) {
+                let member = FoundMember {
                     path: PathBuf::from(&member.path),
                     kind: MixNodeKind::Unusable,
                     samples: None,
                     splits: Vec::new(),
                     is_crude: false,
-                });
-                self.rows.push(row);
+                };
+                self.members.rows.push(row_of(member, &self.folder));
             }
         }
-        for row in &mut self.rows {
-            let member = plan.members.iter().find(|member| row.is_at(&member.path));
+        for row in &mut self.members.rows {
+            let member = plan.members.iter().find(|member| is_at(row, &member.path));
             row.is_chosen = member.is_some();
-            row.amount = member.map_or(1.0, |member| member.amount).to_string();
+            row.weight = member.map_or(1.0, |member| member.amount).to_string();
         }
-        self.members.set_len(self.rows.len());
+        self.members.list.set_len(self.members.rows.len());
     }
 
     /// Suggests the first output name that no data set has.
@@ -162,57 +135,111 @@ impl MixGuide {
             1 => self.folder.join("mix.yaml"),
             number => self.folder.join(format!("mix-{number}.yaml")),
         });
-        if let Some(free) = names.find(|path| self.rows.iter().all(|row| row.member.path != *path)) {
+        if let Some(free) = names.find(|path| self.members.rows.iter().all(|row| row.item.path != *path)) {
             form.propose("output", Answer::Text(plan_path(&free)));
         }
     }
 
     /// Writes the chosen members into the plan.
     fn apply(&self, form: &mut Form) {
-        for (_, option) in OPTIONS {
+        for (_, option, _) in OPTIONS {
             form.mistakes.remove(&Field::Option(option));
         }
         let kind = self.kind();
-        let members = self.rows.iter().filter(|row| row.is_chosen).map(|row| row.text(kind)).collect();
-        if let Some((_, option)) = OPTIONS.get(self.kinds.selected) {
+        let members = self.members.chosen().map(|row| member_text(row, kind)).collect();
+        if let Some((_, option, _)) = OPTIONS.get(self.kinds.selected) {
             form.answer(option, &Answer::List(members));
         }
     }
 
     /// Changes the selected row and writes it into the plan.
-    fn change(&mut self, form: &mut Form, change: impl FnOnce(&mut Row)) {
-        if let Some(row) = self.members.get().and_then(|selected| self.rows.get_mut(selected)) {
+    fn change(&mut self, form: &mut Form, change: impl FnOnce(&mut MemberRow)) {
+        if let Some(row) = self.members.selected() {
             change(row);
             self.apply(form);
         }
     }
+
+    /// Draws the step with the data sets.
+    fn draw_settings(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let is_list = |field: &Field| [KINDS, MEMBERS].contains(field);
+        let fields: Vec<Field> = form.fields().iter().copied().filter(|field| !is_list(field)).collect();
+        let field_rows = fields.iter().map(|field| 1 + usize::from(form.mistakes.contains_key(field))).sum();
+        let result = match self.members.found.is_some() {
+            true => self.preview.result_lines(self, form, usize::from(area.width), ui, bar_lines),
+            false => Vec::new(),
+        };
+        let focus = |is_focused: bool, otherwise: u8| if is_focused { Section::FOCUS } else { otherwise };
+        let is_field = form.field().is_some_and(|field| fields.contains(&field));
+        let sections = [
+            Section::fixed(3, focus(form.is_focused(KINDS), 3)),
+            Section::fixed(1, 0),
+            Section::growing(3, self.members.rows.len().max(1) + 1, focus(form.is_focused(MEMBERS), 5)),
+            Section::fixed(1, 0),
+            Section::fixed(field_rows, focus(is_field, 4)),
+            Section::fixed(1, 0),
+            Section::growing(u16::try_from(result.len().min(3)).unwrap_or(3), result.len(), 2),
+        ];
+        let places = stack(area, &sections);
+        self.draw_kinds(form, frame, places[0], ui);
+        self.draw_members(form, frame, places[2], ui);
+        draw_fields(form, frame, places[4], 0, &fields, ui);
+        draw_below(form, frame, places[6], result, ui);
+    }
+
+    fn draw_kinds(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+        form.mouse_areas.add(area, MouseTarget::Field(KINDS));
+        let selected = self.kinds.selected;
+        draw_list(frame.buffer_mut(), area, &mut self.kinds, form.is_focused(KINDS), ui, |at, columns| {
+            let (label, note) = OPTIONS.get(at).map(|(_, label, note)| (*label, *note)).unwrap_or_default();
+            let sign = if at == selected { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+            let note = text::fit_end(note, columns.saturating_sub(16), ui.glyphs);
+            Line::from(vec![Span::raw(format!("{sign} {label:<10}  ")), Span::styled(note, ui.theme.muted)])
+        });
+    }
+
+    fn draw_members(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let key = ui.key(Context::Weights, Action::Toggle);
+        let kind = self.kind();
+        let keys = match kind {
+            MixKind::Blend => format!("{key} to choose, digits for the weight"),
+            MixKind::Epochized => format!("{key} to choose, digits for the repetitions"),
+            MixKind::Join => format!("{key} to choose"),
+        };
+        let mut head = heading("Data sets", ui);
+        let room = usize::from(area.width).saturating_sub(12);
+        head.spans.push(Span::styled(format!("   {}", text::fit_end(&keys, room, ui.glyphs)), ui.theme.muted));
+        draw_lines(frame.buffer_mut(), row(area, 0), [head]);
+        let body = below(area, 1);
+        let nothing = "no prepared data set was found below this folder, up to three levels down";
+        if self.members.draw_reason(frame, body, "searching for data sets", nothing, ui) {
+            return;
+        }
+        let aux = form.plan_of::<MixPlan>().map(aux_names).unwrap_or_default();
+        self.members.draw(form, frame, body, ui, |row, _, columns| member_line(row, kind, &aux, columns, ui));
+    }
 }
 
 /// Increases or decreases the weight of a row, by tenths up to 1.
-fn step_amount(row: &mut Row, is_more: bool) {
-    let now = row.number().unwrap_or(1.0);
+fn step_weight(row: &mut MemberRow, is_more: bool) {
+    let now = number(row).unwrap_or(1.0);
     let step = if now < 1.0 || now <= 1.0 && !is_more { 0.1 } else { 1.0 };
     let next = if is_more { now + step } else { (now - step).max(0.1) };
     // Rounds to tenths, because of the errors of binary fractions.
-    row.amount = format!("{}", (next * 10.0).round() / 10.0);
+    row.weight = format!("{}", (next * 10.0).round() / 10.0);
     row.is_chosen = true;
 }
 
 /// Appends a digit to the weight of a row, and makes the row a member. The first digit replaces a suggested weight.
-fn type_amount(row: &mut Row, digit: char) {
-    if !row.is_chosen || row.amount == "1" && digit != '.' {
-        row.amount.clear();
-    }
-    if row.amount.len() < MAX_AMOUNT_CHARS {
-        row.amount.push(digit);
-    }
+fn type_weight(row: &mut MemberRow, digit: char) {
+    row.type_digit(digit, !row.is_chosen || row.weight == "1" && digit != '.');
     row.is_chosen = true;
 }
 
 impl Guide for MixGuide {
     fn begin(&mut self, form: &mut Form) {
         self.take_over(form);
-        if self.found.is_some() {
+        if self.members.found.is_some() {
             self.propose_output(form);
         }
     }
@@ -268,7 +295,7 @@ impl Guide for MixGuide {
     fn fields(&self, form: &Form) -> Vec<Field> {
         let mut fields = form.option_fields();
         if form.step_id() == "settings" {
-            let is_list = |field: &Field| OPTIONS.iter().any(|(_, option)| *field == Field::Option(option));
+            let is_list = |field: &Field| OPTIONS.iter().any(|(_, option, _)| *field == Field::Option(option));
             fields.retain(|field| !is_list(field));
             fields.splice(0..0, [KINDS, MEMBERS]);
         }
@@ -284,7 +311,7 @@ impl Guide for MixGuide {
     fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
         let is_settings = form.step_id() == "settings";
         if is_settings {
-            view::draw_settings(self, form, frame, area, ui);
+            self.draw_settings(form, frame, area, ui);
         }
         is_settings
     }
@@ -292,7 +319,7 @@ impl Guide for MixGuide {
     fn list(&mut self, name: &str) -> Option<&mut ListState> {
         match name {
             "kinds" => Some(&mut self.kinds),
-            "members" => Some(&mut self.members),
+            "members" => Some(&mut self.members.list),
             _ => None,
         }
     }
@@ -304,16 +331,16 @@ impl Guide for MixGuide {
     }
 
     fn changes_rows(&self, list: &str) -> bool {
-        list == "members"
+        self.members.has_name(list)
     }
 
     fn scrolls_by_wheel(&self, list: &str) -> bool {
-        list == "members"
+        self.members.has_name(list)
     }
 
     fn click(&mut self, form: &mut Form, list: &str, column: usize, is_double: bool) {
-        if list == "members" && (is_double || column < BOX_COLUMNS) {
-            self.change(form, |row| row.is_chosen = !row.is_chosen);
+        if self.members.is_toggled_by_click(list, column, is_double) {
+            self.change(form, WeightedRow::toggle);
         }
     }
 
@@ -322,10 +349,8 @@ impl Guide for MixGuide {
             return;
         }
         match key.code {
-            KeyCode::Char(digit @ ('0'..='9' | '.')) => self.change(form, |row| type_amount(row, digit)),
-            KeyCode::Backspace => self.change(form, |row| {
-                row.amount.pop();
-            }),
+            KeyCode::Char(digit @ ('0'..='9' | '.')) => self.change(form, |row| type_weight(row, digit)),
+            KeyCode::Backspace => self.change(form, |row| _ = row.weight.pop()),
             _ => {}
         }
     }
@@ -335,9 +360,9 @@ impl Guide for MixGuide {
             return None;
         }
         match action {
-            Action::Toggle => self.change(form, |row| row.is_chosen = !row.is_chosen),
+            Action::Toggle => self.change(form, WeightedRow::toggle),
             Action::Left | Action::Right if self.kind() != MixKind::Join => {
-                self.change(form, |row| step_amount(row, action == Action::Right));
+                self.change(form, |row| step_weight(row, action == Action::Right));
             }
             _ => return None,
         }
@@ -353,7 +378,7 @@ impl Guide for MixGuide {
     }
 
     fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
-        let is_on_members = form.is_focused(MEMBERS) && !self.rows.is_empty();
+        let is_on_members = form.is_focused(MEMBERS) && !self.members.rows.is_empty();
         match action {
             Action::Toggle | Action::Left | Action::Right if !is_on_members => Some("no data set is selected".into()),
             Action::DropRow if form.rail.is_some() || !form.wants_text() => {

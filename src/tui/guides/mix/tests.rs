@@ -138,7 +138,8 @@ fn no_data_set_is_chosen_at_first() {
 #[test]
 fn draft_members_are_selected_by_relative_or_absolute_path() {
     let folder = std::env::current_dir().unwrap();
-    let row = |test: &Test| test.guide.rows.iter().map(|row| (row.name.clone(), row.is_chosen)).collect::<Vec<_>>();
+    let row =
+        |test: &Test| test.guide.members.rows.iter().map(|row| (row.name.clone(), row.is_chosen)).collect::<Vec<_>>();
     for path in ["big".to_owned(), folder.join("big").to_string_lossy().into_owned()] {
         let mut plan = blank();
         plan.members.push(MixMember::new(path, 2.0));
@@ -189,9 +190,9 @@ fn digits_and_arrows_change_a_weight_and_space_toggles_the_member() {
     test.press("2.5x");
     assert_eq!(plan(&test).members[0].amount, 2.5);
     test.act_in_guide(&[Action::Right, Action::Left, Action::Left, Action::Left]);
-    assert_eq!(test.guide.rows[0].amount, "0.5");
+    assert_eq!(test.guide.members.rows[0].weight, "0.5");
     test.press("\u{8}");
-    assert_eq!(test.guide.rows[0].amount, "0.");
+    assert_eq!(test.guide.members.rows[0].weight, "0.");
     assert!(test.blocker("settings").unwrap().contains("a number above 0"), "{:?}", test.blocker("settings"));
     test.press("\u{8}\u{8}");
     test.act_in_guide(&[Action::Right]);
@@ -254,8 +255,8 @@ fn plan_members_are_selected_even_if_the_search_misses_them() {
     let given = given.typed::<MixPlan>().cloned().unwrap();
     let mut test = searching(given.clone(), None);
     find(&mut test, Ok(found()));
-    let chosen: Vec<(&str, &str)> = (test.guide.rows.iter().filter(|row| row.is_chosen))
-        .map(|row| (row.name.as_str(), row.amount.as_str()))
+    let chosen: Vec<(&str, &str)> = (test.guide.members.rows.iter().filter(|row| row.is_chosen))
+        .map(|row| (row.name.as_str(), row.weight.as_str()))
         .collect();
     assert_eq!(chosen, [("coco", "3"), ("/elsewhere", "0.5")]);
     assert_eq!(plan(&test), given);
@@ -282,11 +283,11 @@ fn mix_form_draws_at_any_size_and_escapes_names() {
 #[test]
 fn click_on_checkbox_and_double_click_toggle_a_member() {
     let mut test = open();
-    test.guide.members.select(1);
+    test.guide.members.list.select(1);
     test.guide.click(&mut test.form, "members", 20, false);
-    assert!(!test.guide.rows[1].is_chosen);
+    assert!(!test.guide.members.rows[1].is_chosen);
     test.guide.click(&mut test.form, "members", 4, false);
-    assert!(test.guide.rows[1].is_chosen);
+    assert!(test.guide.members.rows[1].is_chosen);
     test.guide.click(&mut test.form, "members", 20, true);
     assert!(plan(&test).members.is_empty());
 }

@@ -1,111 +1,35 @@
-//! Draws the step of `mix new`: kinds, data sets, fields, and the metadataset as bars.
+//! The lines of the form of `mix new`: data sets, and the metadataset as bars.
 
-use super::guide::{MixGuide, Row, KINDS, MEMBERS};
-use crate::tui::form::{draw_below, draw_fields, Field, Form, MouseTarget};
-use crate::tui::keymap::{Action, Context};
+use crate::tui::guides::weights::WeightedRow;
 use crate::tui::screen::Ui;
-use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, Section};
-use crate::tui::widgets::list::draw_list;
-use crate::tui::widgets::page::{reason_lines, waiting};
+use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::{split_bar, text};
 use gristmill_core::mix::{MixKind, MixPlan};
 use gristmill_core::text::{count, display_safe, grouped, percent};
+use gristmill_ops::engine::mix::author::FoundMember;
 use gristmill_ops::engine::mix::{MixNode, MixNodeKind};
 use gristmill_ops::job::mix::MixReport;
 use gristmill_ops::job::report::Report;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::Frame;
 
-/// Kinds of metadatasets with their descriptions, in the order of the list.
-const KIND_NOTES: [(&str, &str); 3] = [
-    ("blend", "draw by weight, indefinitely"),
-    ("epochized", "repeat each member N times per epoch"),
-    ("join", "join samples with the same key"),
-];
+/// A data set that can be a member.
+pub(super) type MemberRow = WeightedRow<FoundMember>;
 
-/// Draws the step with the data sets.
-pub(super) fn draw_settings(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let fields: Vec<Field> = form.fields().iter().copied().filter(|field| ![KINDS, MEMBERS].contains(field)).collect();
-    let field_rows = fields.iter().map(|field| 1 + usize::from(form.mistakes.contains_key(field))).sum();
-    let result = match guide.found {
-        Some(_) => guide.preview.result_lines(guide, form, usize::from(area.width), ui, draw_bars),
-        None => Vec::new(),
-    };
-    let focus = |is_focused: bool, otherwise: u8| if is_focused { Section::FOCUS } else { otherwise };
-    let is_field = form.field().is_some_and(|field| fields.contains(&field));
-    let sections = [
-        Section::fixed(3, focus(form.is_focused(KINDS), 3)),
-        Section::fixed(1, 0),
-        Section::growing(3, guide.rows.len().max(1) + 1, focus(form.is_focused(MEMBERS), 5)),
-        Section::fixed(1, 0),
-        Section::fixed(field_rows, focus(is_field, 4)),
-        Section::fixed(1, 0),
-        Section::growing(u16::try_from(result.len().min(3)).unwrap_or(3), result.len(), 2),
-    ];
-    let places = stack(area, &sections);
-    draw_kinds(guide, form, frame, places[0], ui);
-    draw_members(guide, form, frame, places[2], ui);
-    draw_fields(form, frame, places[4], 0, &fields, ui);
-    draw_below(form, frame, places[6], result, ui);
-}
-
-fn draw_kinds(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    form.mouse_areas.add(area, MouseTarget::Field(KINDS));
-    let selected = guide.kinds.selected;
-    draw_list(frame.buffer_mut(), area, &mut guide.kinds, form.is_focused(KINDS), ui, |at, columns| {
-        let (label, note) = KIND_NOTES.get(at).copied().unwrap_or_default();
-        let sign = if at == selected { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-        let note = text::fit_end(note, columns.saturating_sub(16), ui.glyphs);
-        Line::from(vec![Span::raw(format!("{sign} {label:<10}  ")), Span::styled(note, ui.theme.muted)])
-    });
-}
-
-fn draw_members(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let key = ui.key(Context::Weights, Action::Toggle);
-    let keys = match guide.kind() {
-        MixKind::Blend => format!("{key} to choose, digits for the weight"),
-        MixKind::Epochized => format!("{key} to choose, digits for the repetitions"),
-        MixKind::Join => format!("{key} to choose"),
-    };
-    let mut head = heading("Data sets", ui);
-    let room = usize::from(area.width).saturating_sub(12);
-    head.spans.push(Span::styled(format!("   {}", text::fit_end(&keys, room, ui.glyphs)), ui.theme.muted));
-    draw_lines(frame.buffer_mut(), row(area, 0), [head]);
-    let body = Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area }.intersection(area);
-    let columns = usize::from(body.width);
-    let lines = match &guide.found {
-        None => vec![waiting("searching for data sets", ui)],
-        Some(Err(why)) => reason_lines(why, columns, ui),
-        Some(Ok(())) if guide.rows.is_empty() => {
-            let why = "no prepared data set was found below this folder, up to three levels down";
-            text::wrap(why, columns).into_iter().map(Line::from).collect()
-        }
-        Some(Ok(())) => Vec::new(),
-    };
-    if !lines.is_empty() {
-        return draw_lines(frame.buffer_mut(), body, lines);
-    }
-    form.mouse_areas.add(body, MouseTarget::Field(MEMBERS));
-    let aux = form.plan_of::<MixPlan>().map(aux_names).unwrap_or_default();
-    let is_focused = form.is_focused(MEMBERS);
-    let mut members = guide.members.clone();
-    let (rows, kind) = (&guide.rows, guide.kind());
-    draw_list(frame.buffer_mut(), body, &mut members, is_focused, ui, |at, columns| {
-        rows.get(at).map(|row| member_line(row, kind, &aux, columns, ui)).unwrap_or_default()
-    });
-    guide.members = members;
+/// Returns the typed weight; `None` if it is not a number above 0.
+pub(super) fn number(row: &MemberRow) -> Option<f64> {
+    row.weight.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0)
 }
 
 /// Returns the names of the aux sources.
-fn aux_names(plan: &MixPlan) -> Vec<String> {
+pub(super) fn aux_names(plan: &MixPlan) -> Vec<String> {
     let sources = plan.members.iter().map(|member| &member.aux).find(|aux| !aux.is_empty());
     sources.into_iter().flatten().map(|source| format!("+{}", source.name)).collect()
 }
 
-fn member_line(row: &Row, kind: MixKind, aux: &[String], columns: usize, ui: &Ui) -> Line<'static> {
+/// Returns the line of a data set.
+pub(super) fn member_line(row: &MemberRow, kind: MixKind, aux: &[String], columns: usize, ui: &Ui) -> Line<'static> {
     let sign = if row.is_chosen { ui.glyphs.box_on } else { ui.glyphs.box_off };
-    let found = &row.member;
+    let found = &row.item;
     let kind_name = match found.kind {
         MixNodeKind::WebDataset if found.is_crude => "crude",
         MixNodeKind::WebDataset => "WebDataset",
@@ -113,8 +37,8 @@ fn member_line(row: &Row, kind: MixKind, aux: &[String], columns: usize, ui: &Ui
         MixNodeKind::Metadataset => "metadataset",
         _ => "",
     };
-    let amount = if row.is_chosen && kind != MixKind::Join { row.amount.as_str() } else { "" };
-    let amount_style = if row.number().is_some() { ui.theme.accent } else { ui.theme.error };
+    let amount = if row.is_chosen && kind != MixKind::Join { row.weight.as_str() } else { "" };
+    let amount_style = if number(row).is_some() { ui.theme.accent } else { ui.theme.error };
     let mut notes: Vec<&str> = found.splits.iter().map(|(name, _)| name.as_str()).collect();
     notes.truncate(5);
     if row.is_chosen && found.is_crude && found.kind != MixNodeKind::Metadataset {
@@ -139,14 +63,10 @@ fn member_line(row: &Row, kind: MixKind, aux: &[String], columns: usize, ui: &Ui
     ])
 }
 
-fn draw_bars(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    report.typed().map(|report| bars(report, columns, ui)).unwrap_or_default()
-}
-
 /// Returns lines about the metadataset and the file that would be written.
 pub(super) fn draw_report(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Some(report) = report.typed::<MixReport>() else { return Vec::new() };
-    let mut lines = bars(report, columns, ui);
+    let mut lines = bar_lines(report, columns, ui);
     lines.push(Line::default());
     lines.push(heading(&display_safe(&report.path.to_string_lossy()), ui));
     let room = columns.saturating_sub(2);
@@ -155,7 +75,7 @@ pub(super) fn draw_report(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<L
 }
 
 /// Returns the problems, and bars of the members of each split.
-fn bars(report: &MixReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+pub(super) fn bar_lines(report: &MixReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines: Vec<_> =
         report.facts.problems.iter().flat_map(|problem| problem_lines(problem, columns, ui)).collect();
     for split in &report.facts.splits {

@@ -1,15 +1,18 @@
 //! The guide of `mix index`: finds token folders, stores their weights as typed, and writes them into the plan.
 
-use super::folders::{find, open, TokenFolder};
-use super::view;
-use crate::tui::form::{plan_path, Field, Form, Guide, KeyContexts, PreviewGuide};
+use super::folders::{find, open, FolderRow, TokenFolder};
+use super::view::{draw_report, folder_line, mixture_lines, table_header};
+use crate::tui::form::{draw_below, draw_fields, plan_path, Field, Form, Guide, KeyContexts, PreviewGuide};
+use crate::tui::guides::weights::{WeightedRow, WeightedRows};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::{job_requests, JobRequest};
+use crate::tui::widgets::layout::{below, draw_lines, stack, Section};
 use crate::tui::widgets::ListState;
 use crate::tui::work::LatestWorker;
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Problem};
+use gristmill_ops::tokens::mixture::job::MixtureIndexReport;
 use gristmill_ops::tokens::mixture::{Member, MixtureIndexPlan};
 use gristmill_storage::files;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
@@ -26,33 +29,16 @@ pub(super) const ADD: Field = Field::Path("add a folder");
 const IN_LIST: [Field; 3] = [Field::Option("folder"), Field::Option("lengths"), Field::Option("weights")];
 /// Change of a weight per key press.
 const WEIGHT_STEP: f64 = 0.05;
-/// Maximum length of a typed weight.
-const MAX_WEIGHT_CHARS: usize = 12;
 /// The suggested sequence length, in tokens.
 const USUAL_LENGTH: &str = "2048";
-
-/// A row of the list.
-#[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) folder: TokenFolder,
-    /// Path of the folder in the plan.
-    path: String,
-    /// Whether the folder is part of the mixture.
-    pub(super) is_chosen: bool,
-    /// Weight of the folder as typed; empty if folders are weighted by their windows.
-    pub(super) weight: String,
-}
 
 /// The guide of `mix index`.
 pub struct MixtureGuide {
     folder: PathBuf,
     /// Finds token folders: takes the folder to search, and the folders of the plan.
-    finder: LatestWorker<(PathBuf, Vec<PathBuf>), Result<Vec<TokenFolder>, String>>,
-    adder: LatestWorker<PathBuf, Result<TokenFolder, String>>,
-    /// The result of the search, once it has ended.
-    pub(super) found: Option<Result<(), String>>,
-    pub(super) rows: Vec<Row>,
-    pub(super) folders: ListState,
+    finder: LatestWorker<(PathBuf, Vec<PathBuf>), Result<Vec<FolderRow>, String>>,
+    adder: LatestWorker<PathBuf, Result<FolderRow, String>>,
+    pub(super) folders: WeightedRows<TokenFolder>,
     pub(super) preview: PreviewGuide,
 }
 
@@ -88,41 +74,24 @@ impl MixtureGuide {
             folder,
             finder,
             adder,
-            found: None,
-            rows: Vec::new(),
-            folders: ListState::default(),
-            preview: PreviewGuide::new(view::draw_report, env),
+            folders: WeightedRows::new(FOLDERS),
+            preview: PreviewGuide::new(draw_report, env),
         }
-    }
-
-    /// Returns the folders of the mixture.
-    pub(super) fn chosen(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| row.is_chosen)
     }
 
     /// Returns whether folders are weighted by their windows.
     fn is_by_windows(&self) -> bool {
-        self.chosen().all(|row| row.weight.is_empty())
+        self.folders.chosen().all(|row| row.weight.is_empty())
     }
 
     /// Stores the result of the search. If the plan has no folders, all usable ones become part of the mixture.
-    pub(super) fn set_found(&mut self, found: Result<Vec<TokenFolder>, String>, form: &mut Form) {
-        let found = match found {
-            Ok(found) => found,
-            Err(why) => {
-                self.found = Some(Err(why));
-                return;
-            }
-        };
-        self.found = Some(Ok(()));
-        let row = |folder: TokenFolder| {
-            let path = plan_path(&folder.path);
-            Row { folder, path, is_chosen: false, weight: String::new() }
-        };
-        self.rows = found.into_iter().map(row).collect();
+    pub(super) fn set_found(&mut self, found: Result<Vec<FolderRow>, String>, form: &mut Form) {
+        if !self.folders.set_found(found) {
+            return;
+        }
         self.take_over(form);
-        if self.chosen().next().is_none() && !has_lengths(form) {
-            self.rows.iter_mut().for_each(|row| row.is_chosen = row.folder.failure.is_none());
+        if self.folders.chosen().next().is_none() && !has_lengths(form) {
+            self.folders.rows.iter_mut().for_each(|row| row.is_chosen = row.is_usable);
             self.apply(form);
         }
         form.focus_on(FOLDERS);
@@ -135,37 +104,36 @@ impl MixtureGuide {
         let weights = plan.weights.iter().flatten().map(f64::to_string);
         let given: Vec<(&PathBuf, String)> =
             folders_of(plan).zip(weights.chain(std::iter::repeat(String::new()))).collect();
-        for row in &mut self.rows {
-            let member = given.iter().find(|(path, _)| absolute(path) == row.folder.path);
-            row.is_chosen = member.is_some() && row.folder.failure.is_none();
+        for row in &mut self.folders.rows {
+            let member = given.iter().find(|(path, _)| absolute(path) == row.item.path);
+            row.is_chosen = member.is_some() && row.is_usable;
             row.weight = member.map(|(_, weight)| weight.clone()).unwrap_or_default();
             if let Some((path, _)) = member {
                 row.path = path.to_string_lossy().into_owned();
             }
         }
-        self.folders.set_len(self.rows.len());
+        self.folders.list.set_len(self.folders.rows.len());
     }
 
     /// Makes a folder part of the mixture, and adds it to the list unless it is there.
-    pub(super) fn add(&mut self, folder: TokenFolder, form: &mut Form) {
-        let known = self.rows.iter().position(|row| row.folder.path == folder.path);
+    pub(super) fn add(&mut self, row: FolderRow, form: &mut Form) {
+        let known = self.folders.rows.iter().position(|known| known.item.path == row.item.path);
         let index = known.unwrap_or_else(|| {
             let weight = if self.is_by_windows() { "" } else { "1" };
-            let path = plan_path(&folder.path);
-            self.rows.push(Row { folder, path, is_chosen: false, weight: weight.to_owned() });
-            self.rows.len() - 1
+            self.folders.rows.push(FolderRow { weight: weight.to_owned(), ..row });
+            self.folders.rows.len() - 1
         });
-        self.folders.set_len(self.rows.len());
-        self.folders.select(index);
+        self.folders.list.set_len(self.folders.rows.len());
+        self.folders.list.select(index);
         form.inputs.remove(&ADD);
-        self.change(form, |row| row.is_chosen = row.folder.failure.is_none());
+        self.change(form, |row| row.is_chosen = row.is_usable);
     }
 
     /// Writes the chosen folders into the plan.
     fn apply(&self, form: &mut Form) {
-        let folders = self.chosen().map(|row| row.path.clone()).collect();
+        let folders = self.folders.chosen().map(|row| row.path.clone()).collect();
         form.answer("folder", &Answer::List(folders));
-        let weights = self.chosen().map(|row| row.weight.clone()).collect();
+        let weights = self.folders.chosen().map(|row| row.weight.clone()).collect();
         form.answer("weights", &if self.is_by_windows() { Answer::Unset } else { Answer::List(weights) });
         self.propose(form);
     }
@@ -175,15 +143,15 @@ impl MixtureGuide {
         form.propose("sequence-length", Answer::Text(USUAL_LENGTH.to_owned()));
         form.propose("output", Answer::Text(plan_path(&self.folder.join("mixture-index"))));
         let length = form.plan_of::<MixtureIndexPlan>().and_then(|plan| plan.sequence_length);
-        if let (Some(length), Some(_)) = (length, self.chosen().next()) {
-            let windows = self.chosen().map(|row| row.folder.windows(length)).fold(0, u64::saturating_add);
+        if let (Some(length), Some(_)) = (length, self.folders.chosen().next()) {
+            let windows = self.folders.chosen().map(|row| row.item.windows(length)).fold(0, u64::saturating_add);
             form.propose("samples", Answer::Text(windows.max(1).to_string()));
         }
     }
 
     /// Changes the selected row and writes it into the plan.
-    fn change(&mut self, form: &mut Form, change: impl FnOnce(&mut Row)) {
-        if let Some(row) = self.folders.get().and_then(|selected| self.rows.get_mut(selected)) {
+    fn change(&mut self, form: &mut Form, change: impl FnOnce(&mut FolderRow)) {
+        if let Some(row) = self.folders.selected() {
             change(row);
             self.apply(form);
         }
@@ -195,9 +163,9 @@ impl MixtureGuide {
             return;
         }
         let length = form.plan_of::<MixtureIndexPlan>().and_then(|plan| plan.sequence_length).unwrap_or(1);
-        let all: u64 = self.chosen().map(|row| row.folder.windows(length)).sum();
-        for row in &mut self.rows {
-            let share = if row.is_chosen { row.folder.windows(length) as f64 / all.max(1) as f64 } else { 1.0 };
+        let all: u64 = self.folders.chosen().map(|row| row.item.windows(length)).sum();
+        for row in &mut self.folders.rows {
+            let share = if row.is_chosen { row.item.windows(length) as f64 / all.max(1) as f64 } else { 1.0 };
             row.weight = weight_text(share);
         }
     }
@@ -215,14 +183,7 @@ impl MixtureGuide {
     fn type_weight(&mut self, form: &mut Form, digit: char) {
         let begins = self.is_by_windows();
         self.make_weights(form);
-        self.change(form, |row| {
-            if begins {
-                row.weight.clear();
-            }
-            if row.weight.len() < MAX_WEIGHT_CHARS {
-                row.weight.push(digit);
-            }
-        });
+        self.change(form, |row| row.type_digit(digit, begins));
     }
 
     /// Adds the folder whose path has been typed. Returns whether a path was typed.
@@ -238,6 +199,46 @@ impl MixtureGuide {
             Err(why) => _ = form.mistakes.insert(ADD, why),
         }
         !form.value(ADD).is_empty()
+    }
+
+    /// Draws the step with the folders.
+    fn draw_settings(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let fields: Vec<Field> = form.fields().iter().copied().filter(|field| *field != FOLDERS).collect();
+        let field_rows = fields.iter().map(|field| 1 + usize::from(form.mistakes.contains_key(field))).sum();
+        let result = match self.folders.found.is_some() {
+            true => self.preview.result_lines(self, form, usize::from(area.width), ui, mixture_lines),
+            false => Vec::new(),
+        };
+        let focus = |is_focused: bool, otherwise: u8| if is_focused { Section::FOCUS } else { otherwise };
+        let sections = [
+            Section::growing(3, self.folders.rows.len().max(2) + 1, focus(form.is_focused(FOLDERS), 5)),
+            Section::fixed(1, 0),
+            Section::fixed(field_rows, focus(!form.is_focused(FOLDERS), 4)),
+            Section::fixed(1, 0),
+            Section::growing(u16::try_from(result.len().min(3)).unwrap_or(3), result.len(), 2),
+        ];
+        let places = stack(area, &sections);
+        self.draw_folders(form, frame, places[0], ui);
+        draw_fields(form, frame, places[2], 0, &fields, ui);
+        draw_below(form, frame, places[4], result, ui);
+    }
+
+    fn draw_folders(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let nothing = "no folder of .ds files was found here. The guided pack makes them: key t on a .jsonl file.";
+        if self.folders.draw_reason(frame, area, "searching for token folders", nothing, ui) {
+            return;
+        }
+        draw_lines(frame.buffer_mut(), area, [table_header(usize::from(area.width), ui)]);
+        let length = form.plan_of::<MixtureIndexPlan>().and_then(|plan| plan.sequence_length);
+        let report = self.preview.report(form).and_then(|report| report.as_ref().ok()?.typed::<MixtureIndexReport>());
+        let shares = report.map(|report| report.outlook.members.clone()).unwrap_or_default();
+        let samples = shares.iter().map(|share| share.samples).sum();
+        let chosen: Vec<bool> = self.folders.rows.iter().map(|row| row.is_chosen).collect();
+        self.folders.draw(form, frame, below(area, 1), ui, |row, index, columns| {
+            let number = chosen.iter().take(index).filter(|is_chosen| **is_chosen).count();
+            let share = shares.get(number).filter(|_| row.is_chosen);
+            folder_line(row, length, share.map(|share| (share, samples)), columns, ui)
+        });
     }
 }
 
@@ -270,7 +271,7 @@ impl Guide for MixtureGuide {
             self.set_found(found, form);
         }
         match added {
-            Some(Ok(folder)) => self.add(folder, form),
+            Some(Ok(row)) => self.add(row, form),
             Some(Err(why)) => {
                 form.mistakes.insert(ADD, why);
             }
@@ -332,28 +333,26 @@ impl Guide for MixtureGuide {
     fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
         let has_list = form.fields().contains(&FOLDERS);
         if has_list {
-            view::draw_settings(self, form, frame, area, ui);
+            self.draw_settings(form, frame, area, ui);
         }
         has_list || self.preview.draw_step(form, frame, area, ui)
     }
 
     fn list(&mut self, name: &str) -> Option<&mut ListState> {
-        (name == "folders").then_some(&mut self.folders)
+        self.folders.has_name(name).then_some(&mut self.folders.list)
     }
 
     fn changes_rows(&self, list: &str) -> bool {
-        list == "folders"
+        self.folders.has_name(list)
     }
 
     fn scrolls_by_wheel(&self, list: &str) -> bool {
-        list == "folders"
+        self.folders.has_name(list)
     }
 
     fn click(&mut self, form: &mut Form, list: &str, column: usize, is_double: bool) {
-        /// Columns of a row up to the end of its checkbox.
-        const BOX_COLUMNS: usize = 6;
-        if list == "folders" && (is_double || column < BOX_COLUMNS) {
-            self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.failure.is_none());
+        if self.folders.is_toggled_by_click(list, column, is_double) {
+            self.change(form, WeightedRow::toggle);
         }
     }
 
@@ -363,9 +362,7 @@ impl Guide for MixtureGuide {
         }
         match key.code {
             KeyCode::Char(digit @ ('0'..='9' | '.')) => self.type_weight(form, digit),
-            KeyCode::Backspace => self.change(form, |row| {
-                row.weight.pop();
-            }),
+            KeyCode::Backspace => self.change(form, |row| _ = row.weight.pop()),
             _ => {}
         }
     }
@@ -378,12 +375,10 @@ impl Guide for MixtureGuide {
             return None;
         }
         match action {
-            Action::Toggle => {
-                self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.failure.is_none());
-            }
+            Action::Toggle => self.change(form, WeightedRow::toggle),
             Action::Left | Action::Right => self.step_weight(form, action == Action::Right),
             Action::DropRow => {
-                self.rows.iter_mut().for_each(|row| row.weight.clear());
+                self.folders.rows.iter_mut().for_each(|row| row.weight.clear());
                 self.apply(form);
             }
             _ => return None,
@@ -401,7 +396,7 @@ impl Guide for MixtureGuide {
     }
 
     fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
-        let is_on_folders = form.is_focused(FOLDERS) && !self.rows.is_empty();
+        let is_on_folders = form.is_focused(FOLDERS) && !self.folders.rows.is_empty();
         match action {
             Action::DropRow if form.wants_text() => None,
             Action::Toggle | Action::Left | Action::Right | Action::DropRow if !is_on_folders => {

@@ -1,4 +1,4 @@
-use super::folders::TokenFolder;
+use super::folders::{row, FolderRow, TokenFolder};
 use super::guide::{MixtureGuide, ADD, FOLDERS};
 use crate::tui::form::testing::FormTest;
 use crate::tui::form::{Field, Guide as _};
@@ -10,6 +10,7 @@ use gristmill_ops::job::report::{Report, RunFindings};
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
 use gristmill_ops::tokens::mixture::job::MixtureIndexReport;
 use gristmill_ops::tokens::mixture::{Member, MixtureForecast, MixtureIndexPlan, Request};
+use std::path::Path;
 
 type Test = FormTest<MixtureGuide>;
 
@@ -17,8 +18,9 @@ fn compare(name: &str, test: &mut Test) {
     test.compare(&format!("mixture_{name}"));
 }
 
-fn folder(name: &str, tokens: &[u64]) -> TokenFolder {
-    TokenFolder { path: format!("/data/{name}").into(), name: name.into(), tokens: tokens.to_vec(), failure: None }
+fn folder(name: &str, tokens: &[u64]) -> FolderRow {
+    let path = format!("/data/{name}").into();
+    row(TokenFolder { path, tokens: tokens.to_vec(), failure: None }, Path::new("/data"))
 }
 
 fn plan_of(folders: &[&str]) -> MixtureIndexPlan {
@@ -26,7 +28,7 @@ fn plan_of(folders: &[&str]) -> MixtureIndexPlan {
     MixtureIndexPlan { members, ..MixtureIndexPlan::blank() }
 }
 
-fn open(plan: MixtureIndexPlan, folders: Vec<TokenFolder>) -> Test {
+fn open(plan: MixtureIndexPlan, folders: Vec<FolderRow>) -> Test {
     let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
     let guide = MixtureGuide::start(&plan, &env);
     let mut test = FormTest::new(erase::<MixIndex>(plan), guide);
@@ -40,7 +42,8 @@ fn open(plan: MixtureIndexPlan, folders: Vec<TokenFolder>) -> Test {
 fn example() -> Test {
     let windows = |count: u64| count * 10 + 3;
     let mut torn = folder("torn", &[]);
-    torn.failure = Some("there is no .ds file directly in it".into());
+    torn.is_usable = false;
+    torn.item.failure = Some("there is no .ds file directly in it".into());
     let folders = vec![
         folder("books", &[windows(5), windows(3)]),
         folder("code", &[windows(2)]),
@@ -59,14 +62,14 @@ fn plan(test: &Test) -> MixtureIndexPlan {
 }
 
 fn chosen(test: &Test) -> Vec<&str> {
-    test.guide.chosen().map(|row| row.folder.name.as_str()).collect()
+    test.guide.folders.chosen().map(|row| row.name.as_str()).collect()
 }
 
 /// Sets the preview of the answers.
 fn preview(test: &mut Test, problems: Vec<Problem>) -> MixtureForecast {
     let plan = plan(test);
     let length = plan.sequence_length.unwrap();
-    let lengths = test.guide.chosen().map(|row| row.folder.windows(length)).collect();
+    let lengths = test.guide.folders.chosen().map(|row| row.item.windows(length)).collect();
     let names: Vec<String> = chosen(test).into_iter().map(str::to_owned).collect();
     let request = Request { lengths, weights: plan.weights.clone(), samples: plan.samples, seed: plan.seed };
     request.check(&names).unwrap();
@@ -105,12 +108,12 @@ fn mixture_folders_are_weighted_by_windows_by_default() {
 fn mixture_shares_follow_weights() {
     let mut test = example();
     for (row, weight) in [(0, "0.1"), (1, "0.5"), (2, "0.3"), (4, "0.1")] {
-        test.guide.folders.select(row);
+        test.guide.folders.list.select(row);
         test.press("\u{8}\u{8}\u{8}\u{8}");
         test.press(weight);
     }
     for (row, weight) in [(0, "0.1"), (1, "0.5"), (2, "0.3"), (4, "0.1")] {
-        test.guide.folders.select(row);
+        test.guide.folders.list.select(row);
         test.press("\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}");
         test.press(weight);
     }
@@ -159,7 +162,7 @@ fn mixture_list_shows_answers_of_command_line() {
 #[test]
 fn unreadable_folders_and_invalid_numbers_block_the_mixture_form() {
     let mut test = example();
-    test.guide.folders.select(3);
+    test.guide.folders.list.select(3);
     test.act_in_guide(&[Action::Toggle]);
     assert_eq!(chosen(&test).len(), 4, "a folder that cannot be read is not chosen");
     test.type_into("sequence-length", "none");
@@ -168,7 +171,7 @@ fn unreadable_folders_and_invalid_numbers_block_the_mixture_form() {
     test.type_into("sequence-length", "9");
     test.form.focus_on(FOLDERS);
     for row in [0, 1, 2, 4] {
-        test.guide.folders.select(row);
+        test.guide.folders.list.select(row);
         test.act_in_guide(&[Action::Toggle]);
     }
     assert!(test.blocker("settings").unwrap().contains("choose"));
@@ -180,13 +183,13 @@ fn mixture_samples_default_to_one_epoch() {
     let given = MixtureIndexPlan { sequence_length: Some(9), ..plan_of(&["books"]) };
     let mut test = open(given, vec![folder("books", &[53, 33]), folder("code", &[23])]);
     assert_eq!(plan(&test).samples, 8);
-    test.guide.folders.select(1);
+    test.guide.folders.list.select(1);
     test.act_in_guide(&[Action::Toggle]);
     assert_eq!(plan(&test).samples, 10);
     test.guide.add(folder("../elsewhere/news", &[53]), &mut test.form);
     assert_eq!((chosen(&test).len(), plan(&test).samples), (3, 15));
     test.guide.add(folder("code", &[23]), &mut test.form);
-    assert_eq!(test.guide.rows.len(), 3, "a folder is in the list once");
+    assert_eq!(test.guide.folders.rows.len(), 3, "a folder is in the list once");
     test.type_into("samples", "40");
     test.form.focus_on(FOLDERS);
     test.act_in_guide(&[Action::Toggle]);
