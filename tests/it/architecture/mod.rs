@@ -53,7 +53,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("storage", 16_894),
     ("tokenizer", 6_729),
     ("tokens", 18_431),
-    ("tui", 33_256),
+    ("tui", 33_315),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited.
@@ -63,7 +63,7 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 5;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 126;
+const MODULES_IN_CYCLES: usize = 94;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =
