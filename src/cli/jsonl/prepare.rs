@@ -3,12 +3,13 @@
 use super::super::context::Context;
 use super::super::exit::CommandResult;
 use super::super::operation::finish;
-use super::super::prepare::{without_meaningless_flags, JsonlResult};
+use super::super::prepare::without_meaningless_flags;
 use super::super::task::run_with_progress;
 use crate::prompt::confirm;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, PreparePlan, ProblemKind};
 use gristmill_ops::job::jsonl::{clean_path, start};
+use gristmill_ops::operations::prepare::JsonlResult;
 use gristmill_ops::operations::{erase, Prepare};
 use gristmill_storage::fs::RealFs;
 use std::path::Path;

@@ -3,10 +3,11 @@
 use super::super::context::Context;
 use super::super::exit::CommandResult;
 use super::super::operation::finish;
-use super::super::prepare::{without_meaningless_flags, MetadatasetResult};
+use super::super::prepare::without_meaningless_flags;
 use super::super::task::run_with_progress;
 use gristmill_core::PreparePlan;
 use gristmill_ops::job::metadataset::{start, IndexAction};
+use gristmill_ops::operations::prepare::MetadatasetResult;
 use gristmill_ops::operations::{erase, Prepare};
 use gristmill_storage::fs::RealFs;
 use std::path::Path;

@@ -2,12 +2,10 @@
 
 mod execute;
 mod fields;
-mod files;
 mod flags;
 mod guided;
 
 pub use execute::execute;
-pub use files::{JsonlResult, MetadatasetResult};
 pub use flags::without_meaningless_flags;
 pub use guided::guided;
 

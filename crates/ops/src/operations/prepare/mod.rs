@@ -1,6 +1,7 @@
 //! `prepare`: writes the indexes, splits and dataset YAML of a WebDataset, or the index of a JSONL file, or the join indexes of a
 //! metadataset.
 
+mod files;
 mod lines;
 mod options;
 mod questions;
@@ -8,6 +9,7 @@ mod questions;
 mod tests;
 mod texts;
 
+pub use files::{JsonlResult, MetadatasetResult};
 pub use lines::{differences, PreparePreview, PrepareResult};
 pub use texts::{exclude_lines, field_map, split_patterns, yaml_name};
 

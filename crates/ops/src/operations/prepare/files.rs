@@ -1,11 +1,11 @@
 //! The printed reports of `prepare` for data without questions: JSONL files and metadatasets.
 
+use crate::job::jsonl::{clean_path, JsonlReport};
+use crate::job::metadataset::{JoinReport, MetadatasetReport};
+use crate::job::report::OutputFile;
+use crate::job::report::{problem_table, Report, ReportLine};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};
-use gristmill_ops::job::jsonl::{clean_path, JsonlReport};
-use gristmill_ops::job::metadataset::{JoinReport, MetadatasetReport};
-use gristmill_ops::job::report::OutputFile;
-use gristmill_ops::job::report::{problem_table, Report, ReportLine};
 use std::path::Path;
 
 /// The result of a run, or of its preview, for a JSONL file.
@@ -52,7 +52,7 @@ impl Report for JsonlResult {
         lines
     }
 
-    gristmill_ops::job_report!(report; findings);
+    crate::job_report!(report; findings);
 
     fn next_command(&self) -> Option<String> {
         Some(format!("gristmill info {}", shell_quote(&self.indexed())))
@@ -91,7 +91,7 @@ impl Report for MetadatasetResult {
         lines
     }
 
-    gristmill_ops::job_report!(report; findings);
+    crate::job_report!(report; findings);
 
     fn next_command(&self) -> Option<String> {
         Some(format!("gristmill mix check {}", shell_quote(&self.path)))
