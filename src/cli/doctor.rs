@@ -154,7 +154,7 @@ fn free(name: &str, wanted: &Path) -> Check {
 }
 
 fn dataset(path: &Path) -> Outcome<Vec<Check>> {
-    if super::jsonl::is_jsonl(&path.to_string_lossy()) {
+    if super::kinds::is_jsonl(path) {
         return jsonl(path);
     }
     if !files::is_dir(path) {

@@ -91,7 +91,7 @@ fn job_of(run: UnfinishedRun) -> Job {
             )
         }
         // To determine the kind of an output that does not exist, its folder would be listed for each run.
-        State::Lost if files::is_file(&path) && super::jsonl::is_jsonl(&path.to_string_lossy()) => {
+        State::Lost if files::is_file(&path) && super::kinds::is_jsonl(&path) => {
             ("interrupted", "the index was not finished".to_owned(), command("prepare", &path))
         }
         State::Lost => (

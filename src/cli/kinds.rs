@@ -1,10 +1,16 @@
 //! Refuses paths whose kind of data a command does not support.
 
 use gristmill_core::text::hint_for;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{DatasetKind, Failure, Outcome, Subject};
+use gristmill_data::source::kind::kind_of;
 use gristmill_ops::datasets::Dataset;
 use gristmill_storage::files;
 use std::path::Path;
+
+/// Whether a path is an existing JSONL file.
+pub fn is_jsonl(path: &Path) -> bool {
+    kind_of(path).is_ok_and(|kind| kind == DatasetKind::Jsonl)
+}
 
 /// Refuses files, which have no shards.
 pub fn only_folders(path: &str) -> Outcome<()> {
@@ -15,7 +21,7 @@ pub fn only_folders(path: &str) -> Outcome<()> {
 pub fn only_metadatasets(path: &str) -> Outcome<()> {
     match files::metadata(path) {
         Err(error) => Err(Failure::io("opening the metadataset", path, &error)),
-        Ok(_) if super::mix::is_metadataset(path) => Ok(()),
+        Ok(_) if kind_of(Path::new(path)).is_ok_and(|kind| kind == DatasetKind::Metadataset) => Ok(()),
         Ok(facts) if !facts.is_file() => {
             Err(Failure::usage("opening the metadataset", "it is not a file that ends in .yaml")
                 .on(Subject::path(path))

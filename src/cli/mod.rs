@@ -19,7 +19,6 @@ mod globals;
 mod help;
 mod info;
 mod jobs;
-mod jsonl;
 mod keys;
 mod kinds;
 mod lint;

@@ -4,15 +4,12 @@ use super::drafts;
 use super::widgets::text::last_name;
 use gristmill_core::options::Answer;
 use gristmill_core::{DatasetFacts, Failure, Mutex, Outcome, PreparePlan, RunOptions};
-use gristmill_ops::engine::plan::file as plan_file;
-use gristmill_ops::job;
-use gristmill_ops::job::metadataset::IndexAction;
 use gristmill_ops::job::prepare::{LiveFacts, PrepareJob};
 use gristmill_ops::job::report::Report;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::job::task::Task;
 use gristmill_ops::job::{JobState, JobStatus};
-use gristmill_ops::operations::AnyPlan;
+use gristmill_ops::operations::{erase, AnyPlan, Prepare};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use std::os::unix::process::CommandExt as _;
@@ -80,39 +77,8 @@ where
     }
 }
 
-/// The plan of a job, from which it can be started again: in this process, and in another one if the plan has a file format.
-#[derive(Clone, Debug)]
-enum JobPlan {
-    Prepare(Box<PreparePlan>),
-    /// The index of a JSONL file.
-    Lines(Box<PreparePlan>),
-    /// The check of a metadataset, with the indexes of its joins.
-    Metadataset(PathBuf),
-    /// A plan of an operation in the table.
-    Operation(Arc<dyn AnyPlan>),
-}
-
-impl JobPlan {
-    /// Returns the path of the data set whose shards the problems name.
-    fn root(&self) -> Option<PathBuf> {
-        Some(PathBuf::from(match self {
-            Self::Prepare(plan) | Self::Lines(plan) => plan.path.as_str(),
-            Self::Metadataset(path) => return Some(path.clone()),
-            Self::Operation(plan) => return plan.inputs().first().map(PathBuf::from),
-        }))
-    }
-
-    /// Returns the plan as YAML for another process; `None` if it has no file format.
-    fn to_yaml(&self) -> Option<Outcome<String>> {
-        Some(match self {
-            Self::Prepare(plan) => plan_file::to_yaml(plan),
-            Self::Operation(plan) => plan.to_yaml(),
-            Self::Lines(_) | Self::Metadataset(_) => return None,
-        })
-    }
-}
-
-type PlannedJob = (JobPlan, RunOptions);
+/// The plan of a job and its options, from which it can be started again, in this process or in another one.
+type PlannedJob = (Arc<dyn AnyPlan>, RunOptions);
 
 struct JobEntry {
     id: JobId,
@@ -138,11 +104,11 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Starts a prepare job, which continues a scan that is already running.
+    /// Starts preparing a folder of shards. The job has facts about its shards, and continues a scan that is already running.
     pub fn start_prepare(&self, plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
         let name = last_name(&path);
-        let order = (JobPlan::Prepare(Box::new(plan.clone())), options.clone());
+        let order = (Arc::from(erase::<Prepare>(plan.clone())), options.clone());
         let PrepareJob { task, facts } = PrepareJob::start(plan, options, scan)?;
         Ok(self.add_job(format!("prepare {name}"), path, Box::new(task), Some(order), Some(facts)))
     }
@@ -155,40 +121,23 @@ impl Jobs {
         });
         let job = plan.start(false, options.clone())?;
         let title = format!("{} {}", plan.operation().name(), last_name(&output));
-        Ok(self.add_job(title, output, Box::new(job), Some((JobPlan::Operation(plan), options)), None))
-    }
-
-    /// Starts indexing a JSONL file in the background.
-    pub fn start_jsonl(&self, plan: PreparePlan, options: RunOptions) -> Outcome<JobId> {
-        let path = PathBuf::from(&plan.path);
-        let job = job::jsonl::start(&plan, false, options.clone(), Arc::new(RealFs))?;
-        let order = (JobPlan::Lines(Box::new(plan)), options);
-        Ok(self.add_job(format!("prepare {}", last_name(&path)), path, Box::new(job), Some(order), None))
-    }
-
-    /// Starts checking a metadataset, and indexing its joins, in the background.
-    pub fn start_metadataset(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
-        let order = (JobPlan::Metadataset(path.clone()), options.clone());
-        let job = job::metadataset::start(&path, false, IndexAction::Publish, options, Arc::new(RealFs))?;
-        Ok(self.add_job(format!("prepare {}", last_name(&path)), path, Box::new(job), Some(order), None))
+        Ok(self.add_job(title, output, Box::new(job), Some((plan, options)), None))
     }
 
     /// Starts a failed or cancelled job again, as a new job at the end of the list; it resumes from the finished units. Returns `None` if
     /// the job has not failed or been cancelled, or if its plan is unknown.
     pub fn restart(&self, id: JobId) -> Option<Outcome<JobId>> {
-        let ((plan, options), draft) = {
+        let ((plan, options), draft, has_facts) = {
             let mut entries = self.entries.lock();
             let entry = entries.iter_mut().find(|entry| entry.id == id)?;
             if !can_resume_job(entry) {
                 return None;
             }
-            (entry.order.clone()?, entry.draft.clone())
+            (entry.order.clone()?, entry.draft.clone(), entry.facts.is_some())
         };
-        let started = match plan {
-            JobPlan::Prepare(plan) => self.start_prepare(*plan, options, None),
-            JobPlan::Lines(plan) => self.start_jsonl(*plan, options),
-            JobPlan::Metadataset(path) => self.start_metadataset(path, options),
-            JobPlan::Operation(plan) => self.start_plan(plan, options),
+        let started = match plan.typed::<PreparePlan>().filter(|_| has_facts) {
+            Some(plan) => self.start_prepare(plan.clone(), options, None),
+            None => self.start_plan(plan, options),
         };
         if let (Ok(started), Some(draft)) = (&started, draft) {
             self.delete_draft_when_done(*started, draft);
@@ -285,7 +234,7 @@ impl Jobs {
     pub fn can_leave_all(&self) -> bool {
         let entries = self.entries.lock();
         let mut running = entries.iter().filter(|e| e.running.as_ref().is_some_and(|job| !job.is_finished()));
-        running.all(|e| e.order.as_ref().is_some_and(|(plan, _)| plan.to_yaml().is_some()))
+        running.all(|e| e.order.is_some())
     }
 
     /// Stops every running job at a safe point and starts the same plans again in processes without a terminal; these resume from the
@@ -306,7 +255,7 @@ impl Jobs {
         super::recent::create_folders(&folder)?;
         let mut left = Vec::new();
         for (title, (plan, options), draft) in orders {
-            left.extend(spawn_detached(&plan, &options, &folder)?.map(|process| (title, process)));
+            left.push((title, spawn_detached(&*plan, &options, &folder)?));
             // From here on a run that can be resumed has the answers, so the draft is deleted.
             draft.iter().for_each(|draft| drafts::delete(draft));
         }
@@ -348,13 +297,11 @@ impl Jobs {
     }
 }
 
-/// Starts a plan in a separate process, without a terminal and unaffected by this one's signals. Returns its number, or `None` for a plan that
-/// cannot be saved.
-fn spawn_detached(plan: &JobPlan, options: &RunOptions, folder: &Path) -> Outcome<Option<u32>> {
+/// Starts a plan in a separate process, without a terminal and unaffected by this one's signals. Returns its number.
+fn spawn_detached(plan: &dyn AnyPlan, options: &RunOptions, folder: &Path) -> Outcome<u32> {
     let action = "starting the job without a terminal";
     let file = folder.join(format!("{}.yaml", uuid::Uuid::new_v4()));
-    let Some(text) = plan.to_yaml().transpose()? else { return Ok(None) };
-    write_file(&RealFs, &file, text.as_bytes(), 0o600)?;
+    write_file(&RealFs, &file, plan.to_yaml()?.as_bytes(), 0o600)?;
     let program = std::env::current_exe().map_err(|e| Failure::environment(action, e.to_string()))?;
     let mut command = Command::new(&program);
     command.arg("run").arg(&file).args(["--yes", "--quiet"]);
@@ -368,7 +315,7 @@ fn spawn_detached(plan: &JobPlan, options: &RunOptions, folder: &Path) -> Outcom
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // A separate process group: a closing terminal only signals the foreground group.
     command.process_group(0);
-    command.spawn().map(|process| Some(process.id())).map_err(|e| Failure::io(action, &program, &e))
+    command.spawn().map(|process| process.id()).map_err(|e| Failure::io(action, &program, &e))
 }
 
 fn view(entry: &mut JobEntry) -> JobView {
@@ -378,7 +325,8 @@ fn view(entry: &mut JobEntry) -> JobView {
         (None, Some(last)) => last.clone(),
         (None, None) => JobStatus::ended(JobState::Failed),
     };
-    let root = entry.order.as_ref().and_then(|(plan, _)| plan.root()).unwrap_or_else(|| entry.path.clone());
+    let input = entry.order.as_ref().and_then(|(plan, _)| plan.inputs().into_iter().next());
+    let root = input.map_or_else(|| entry.path.clone(), PathBuf::from);
     JobView { id: entry.id, title: entry.title.clone(), path: entry.path.clone(), root, status }
 }
 

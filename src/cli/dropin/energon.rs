@@ -4,17 +4,18 @@ use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess, Status};
 use super::super::globals::Globals;
 use super::super::prepare::{self, Confirmation};
-use super::super::{info, jsonl, kinds, lint, mix, operation, paths};
+use super::super::{info, kinds, lint, operation, paths};
 use super::media_filter::{no_filter, FilterArgs};
 use super::mount::EnergonMountArgs;
 use clap::{Args, Subcommand};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{
-    Duplicates, Failure, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun, SampleMapping, Scope,
-    SplitPlan, Subject,
+    DatasetKind, Duplicates, Failure, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun,
+    SampleMapping, Scope, SplitPlan, Subject,
 };
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_data::source::discover::discover;
+use gristmill_data::source::kind::kind_of;
 use gristmill_ops::datasets::{CheckRequest, InfoRequest};
 use gristmill_ops::engine::check::{InfoOptions, LintOptions};
 use gristmill_ops::operations::prepare::{field_map, split_patterns, yaml_name};
@@ -269,11 +270,10 @@ fn refuse_command(name: &str, why: &str) -> CommandResult {
 }
 
 fn prepare_dataset(args: &PrepareArgs, context: &Context) -> CommandResult {
-    if jsonl::is_jsonl(&paths::local_or_writable(&args.path)?) {
-        return prepare_jsonl(args, context);
-    }
-    if mix::is_metadataset(&paths::local_or_writable(&args.path)?) {
-        return prepare_metadataset(args, context);
+    match kind_of(Path::new(&paths::local_or_writable(&args.path)?)) {
+        Ok(DatasetKind::Jsonl) => return prepare_file(args, "JSONL files have no media metadata", context),
+        Ok(DatasetKind::Metadataset) => return prepare_file(args, "metadatasets have no media metadata", context),
+        _ => {}
     }
     let mut plan = plan(args, context)?;
     if args.fix_duplicates {
@@ -326,13 +326,9 @@ fn prepare_media(args: &MediaArgs, context: &Context) -> CommandResult {
     Ok(done)
 }
 
-/// Indexes a JSONL file. Flags about media are refused; other flags have no effect.
-fn prepare_jsonl(args: &PrepareArgs, context: &Context) -> CommandResult {
-    jsonl::prepare(&plan_without_questions(args, "JSONL files have no media metadata", context)?, context)
-}
-
-fn prepare_metadataset(args: &PrepareArgs, context: &Context) -> CommandResult {
-    mix::prepare(&plan_without_questions(args, "metadatasets have no media metadata", context)?, context)
+/// Prepares a JSONL file or a metadataset. Flags about media are refused; other flags have no effect.
+fn prepare_file(args: &PrepareArgs, why: &str, context: &Context) -> CommandResult {
+    prepare::run(plan_without_questions(args, why, context)?, Confirmation::Confirmed, context)
 }
 
 /// Returns a plan for data that needs no questions. Media flags are refused, other flags are accepted.

@@ -1,23 +1,14 @@
-//! Metadatasets and mixtures on the command line: `mix new`, `mix check`, `mix index`, and `prepare` of a metadataset.
+//! Metadatasets and mixtures on the command line: `mix new`, `mix check` and `mix index`.
 
 mod args;
-mod prepare;
 
 pub use args::{MixArgs, MixCommand};
-pub use prepare::prepare;
 
 use super::context::Context;
 use super::exit::CommandResult;
 use super::{lint, operation};
-use gristmill_core::DatasetKind;
-use gristmill_data::source::kind::kind_of;
 use gristmill_ops::datasets::CheckRequest;
 use std::path::Path;
-
-/// Whether a path is an existing metadataset.
-pub fn is_metadataset(path: &str) -> bool {
-    kind_of(Path::new(path)).is_ok_and(|kind| kind == DatasetKind::Metadataset)
-}
 
 /// Runs a command of `mix`.
 pub fn run(args: MixArgs, context: &Context) -> CommandResult {

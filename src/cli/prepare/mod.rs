@@ -2,18 +2,19 @@
 
 mod execute;
 mod fields;
+mod file;
 mod flags;
 mod guided;
 
 pub use execute::execute;
-pub use flags::without_meaningless_flags;
 pub use guided::guided;
 
 use super::context::Context;
 use super::exit::{CommandFailure, CommandResult};
 use super::operation::refused_plan;
-use super::{jsonl, kinds, mix, paths};
-use gristmill_core::{Failure, PreparePlan, ProblemKind};
+use super::{kinds, paths};
+use gristmill_core::{DatasetKind, Failure, PreparePlan, ProblemKind};
+use gristmill_data::source::kind::kind_of;
 use gristmill_ops::operations::{prepare::wrong_answers, Operation, Prepare};
 use std::path::Path;
 
@@ -33,11 +34,8 @@ pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context)
         return Err(wrong.into());
     }
     plan.path = paths::local_or_writable(Path::new(&plan.path))?;
-    if jsonl::is_jsonl(&plan.path) {
-        return jsonl::prepare(&plan, context);
-    }
-    if mix::is_metadataset(&plan.path) {
-        return mix::prepare(&plan, context);
+    if let Ok(kind @ (DatasetKind::Jsonl | DatasetKind::Metadataset)) = kind_of(Path::new(&plan.path)) {
+        return file::run(&plan, kind, context);
     }
     kinds::only_folders(&plan.path)?;
     if confirmation == Confirmation::ByFlag && context.may_prompt() && !context.globals.dry_run {

@@ -109,10 +109,10 @@ pub struct ObsoleteFlag {
 pub trait Operation: Sized + Send + Sync + 'static {
     /// The plan: the answers to the options.
     type Plan: Plan;
-    /// Result of a preview.
-    type Preview: Report;
-    /// Result of a run.
-    type Report: Report;
+    /// Result of a preview; a [`Report`], or a boxed one if its type depends on the input.
+    type Preview: Into<Box<dyn Report>>;
+    /// Result of a run, like [`Preview`](Self::Preview).
+    type Report: Into<Box<dyn Report>>;
     /// Name of the command, such as `nanosets merge`.
     const NAME: &'static str;
     /// Other names of the command.
@@ -639,8 +639,8 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
     fn start(&self, is_preview: bool, options: RunOptions) -> Outcome<Task<Box<dyn Report>>> {
         let plan = self.0.clone();
         Task::start(O::ACTIVITY, options, Arc::new(RealFs), move |context| match is_preview {
-            true => O::preview(&plan, context).map(|report| Box::new(report) as Box<dyn Report>),
-            false => O::run(&plan, context).map(|report| Box::new(report) as Box<dyn Report>),
+            true => O::preview(&plan, context).map(Into::into),
+            false => O::run(&plan, context).map(Into::into),
         })
     }
 

@@ -9,8 +9,7 @@ use gristmill_core::text::shell_quote;
 use gristmill_core::{DedupPlan, PackPlan, PreparePlan};
 use gristmill_data::formats::modalities::kind::packed_files;
 use gristmill_ops::engine::plan::CommandLine;
-use gristmill_ops::operations::prepare::command_line;
-use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
+use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack, Prepare};
 use gristmill_ops::tokens::formats;
 use gristmill_storage::files;
 use gristmill_storage::location::is_remote;
@@ -66,27 +65,27 @@ pub fn jsonl_without_bad_lines(path: &Path) -> JobRequest {
 }
 
 fn lines(plan: PreparePlan, path: &Path) -> JobRequest {
-    let name = name_of(path);
-    let ends = ["is ready to train on", "is indexed", "is already indexed"];
-    let command = command_line(&plan);
-    let start: StartJob = Box::new(move |env| env.jobs.start_jsonl(plan.clone(), env.options.clone()));
     JobRequest {
         next: vec![format!("To check it again: gristmill lint {}", argument(path))],
-        browse: Some(JobOutput::Samples(path.to_owned())),
-        ..order("prepare", &name, run_texts(&name, ends, "the list"), command, start)
+        ..of_file(plan, ["is ready to train on", "is indexed", "is already indexed"])
     }
 }
 
 /// Returns the request to check a metadataset with its members, and to index its joins.
 pub fn metadataset(path: &Path) -> JobRequest {
-    let (name, file) = (name_of(path), path.to_owned());
     let ends = ["is ready to train on", "can be read", "is ready to train on; nothing was to be written"];
-    let start: StartJob = Box::new(move |env| env.jobs.start_metadataset(file.clone(), env.options.clone()));
-    let command = command_line(&PreparePlan::new(path.to_string_lossy()));
     JobRequest {
         next: vec![format!("Check the mixture: gristmill mix check {}", argument(path))],
-        ..order("prepare", &name, run_texts(&name, ends, "the list"), command, start)
+        browse: None,
+        ..of_file(PreparePlan::new(path.to_string_lossy()), ends)
     }
+}
+
+/// Returns the request to prepare a file, which needs no form.
+fn of_file(plan: PreparePlan, ends: [&str; 3]) -> JobRequest {
+    let name = name_of(Path::new(&plan.path));
+    let words = run_texts(&name, ends, "the list");
+    JobRequest { words, depth: 1, ..JobRequest::of_plan(&*erase::<Prepare>(plan)) }
 }
 
 /// Returns the request to pack tokens.

@@ -13,6 +13,7 @@ use gristmill_ops::job::metadataset::MetadatasetReport;
 use gristmill_ops::job::prepare::PrepareReport;
 use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::prepare::{JsonlResult, MetadatasetResult};
 use gristmill_ops::operations::PlannedResult;
 use gristmill_ops::tokens::formats;
 use gristmill_ops::tokens::pack::PackReport;
@@ -147,10 +148,11 @@ fn prepared<'a>(report: &'a dyn Report, ui: &Ui) -> Option<(Vec<String>, &'a [Ou
         let (shards, samples) = (count(report.shards, "shard"), count(report.samples, "sample"));
         return Some((vec![format!("{shards} {dot} {samples} {dot} {}", bytes(report.bytes))], &report.files));
     }
-    if let Some(report) = report.typed() {
+    if let Some(JsonlResult { report, .. }) = report.typed() {
         return Some((jsonl(report, dot), &report.files));
     }
-    report.typed().map(|report| (metadataset(report, dot), &*report.files))
+    let MetadatasetResult { report, .. } = report.typed()?;
+    Some((metadataset(report, dot), &report.files))
 }
 
 fn metadataset(report: &MetadatasetReport, dot: &str) -> Vec<String> {

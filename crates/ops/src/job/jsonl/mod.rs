@@ -10,12 +10,12 @@ mod tests;
 pub use check::{run_lint, run_verify};
 pub use clean::clean_path;
 
-use super::report::{OutputFile, Report, RunFindings};
-use super::task::Task;
+use super::report::{OutputFile, RunFindings};
+use super::task::{Task, TaskContext};
 use gristmill_core::{Outcome, PreparePlan, Rerun, RunOptions};
 use gristmill_storage::fs::Fs;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Result of a run.
@@ -39,19 +39,20 @@ pub struct JsonlReport {
     pub findings: RunFindings,
 }
 
-impl Report for JsonlReport {
-    crate::job_report!(; findings);
+/// Indexes the file of a plan. A preview writes no files. For a plan with [`skip_bad_lines`](PreparePlan::skip_bad_lines), indexes a copy
+/// without its bad lines.
+pub(crate) fn run_prepare(plan: &PreparePlan, is_preview: bool, context: &TaskContext) -> Outcome<JsonlReport> {
+    let (path, overwrite) = (Path::new(&plan.path), plan.rerun == Rerun::Overwrite);
+    match (plan.skip_bad_lines, is_preview) {
+        (true, true) => clean::preview_clean(path, overwrite, context),
+        (true, false) => clean::index_clean(path, overwrite, context),
+        (false, true) => run::preview(path, context),
+        (false, false) => run::index(path, context),
+    }
 }
 
-/// Indexes the file of a plan in the background. A preview writes no files. For a plan with
-/// [`skip_bad_lines`](PreparePlan::skip_bad_lines), indexes a copy without its bad lines.
+/// Indexes the file of a plan in the background, or previews that.
 pub fn start(plan: &PreparePlan, is_preview: bool, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<JsonlReport>> {
-    let (path, overwrite) = (PathBuf::from(&plan.path), plan.rerun == Rerun::Overwrite);
-    let skips_bad_lines = plan.skip_bad_lines;
-    Task::start("jsonl", options, fs, move |context| match (skips_bad_lines, is_preview) {
-        (true, true) => clean::preview_clean(&path, overwrite, context),
-        (true, false) => clean::index_clean(&path, overwrite, context),
-        (false, true) => run::preview(&path, context),
-        (false, false) => run::index(&path, context),
-    })
+    let plan = plan.clone();
+    Task::start("jsonl", options, fs, move |context| run_prepare(&plan, is_preview, context))
 }

@@ -4,7 +4,9 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use super::report::{OutputFile, Report, RunFindings};
+pub(crate) use run::run_prepare;
+
+use super::report::{OutputFile, RunFindings};
 use super::task::Task;
 use gristmill_core::{Outcome, RunOptions};
 use gristmill_storage::fs::Fs;
@@ -49,10 +51,6 @@ pub struct MetadatasetReport {
     pub findings: RunFindings,
 }
 
-impl Report for MetadatasetReport {
-    crate::job_report!(; findings);
-}
-
 /// The use of the new indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexAction {
@@ -74,5 +72,5 @@ pub fn start(
     fs: Arc<dyn Fs>,
 ) -> Outcome<Task<MetadatasetReport>> {
     let path = path.to_path_buf();
-    Task::start("metadataset", options, fs, move |context| run::run(&path, compat, action, context))
+    Task::start("metadataset", options, fs, move |context| run_prepare(&path, compat, action, context))
 }

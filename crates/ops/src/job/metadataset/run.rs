@@ -19,8 +19,13 @@ use gristmill_storage::scratch::Scratch;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Builds the indexes and performs the action.
-pub(super) fn run(path: &Path, compat: bool, aim: IndexAction, context: &TaskContext) -> Outcome<MetadatasetReport> {
+/// Builds the indexes and performs the action. For `compat`, see [`start`](super::start).
+pub(crate) fn run_prepare(
+    path: &Path,
+    compat: bool,
+    aim: IndexAction,
+    context: &TaskContext,
+) -> Outcome<MetadatasetReport> {
     context.phase_of(Phase::Open, "member", "opening the members");
     let found = joins(path, context.handles())?;
     report_problems(path, &found, context)?;

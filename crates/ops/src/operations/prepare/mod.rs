@@ -15,11 +15,15 @@ pub use texts::{exclude_lines, field_map, split_patterns, yaml_name};
 
 use super::{command_line_of, missing, ObsoleteFlag, Operation, Plan};
 use crate::engine::plan::{file, media_without_database, CommandLine};
+use crate::job::metadataset::IndexAction;
 use crate::job::prepare::run_prepare;
+use crate::job::report::Report;
 use crate::job::task::TaskContext;
+use crate::job::{jsonl, metadataset};
 use gristmill_core::options::{Group, Step};
 use gristmill_core::text::shell_quote;
-use gristmill_core::{Duplicates, Outcome, PreparePlan, Problem, ProblemKind, Subject};
+use gristmill_core::{DatasetKind, Duplicates, Outcome, PreparePlan, Problem, ProblemKind, Subject};
+use gristmill_data::source::kind::kind_of;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
@@ -34,8 +38,8 @@ impl Plan for PreparePlan {
 
 impl Operation for Prepare {
     type Plan = PreparePlan;
-    type Preview = PreparePreview;
-    type Report = PrepareResult;
+    type Preview = Box<dyn Report>;
+    type Report = Box<dyn Report>;
     const NAME: &'static str = "prepare";
     const ABOUT: &'static str = "Prepare a folder of tar shards (guided in a terminal), a .jsonl file or a metadataset";
     const ACTIVITY: &'static str = "preparing";
@@ -81,14 +85,31 @@ impl Operation for Prepare {
         file::to_yaml(plan)
     }
 
-    fn preview(plan: &PreparePlan, context: &TaskContext) -> Outcome<PreparePreview> {
-        PreparePreview::scan(plan, &context.options, &context.cancel)
+    fn preview(plan: &PreparePlan, context: &TaskContext) -> Outcome<Box<dyn Report>> {
+        prepare(plan, true, context)
     }
 
-    fn run(plan: &PreparePlan, context: &TaskContext) -> Outcome<PrepareResult> {
-        let differences = differences(plan, context.options.threads);
-        Ok(PrepareResult { path: plan.path.clone(), differences, report: run_prepare(context, plan, None)? })
+    fn run(plan: &PreparePlan, context: &TaskContext) -> Outcome<Box<dyn Report>> {
+        prepare(plan, false, context)
     }
+}
+
+/// Runs or previews a plan with the steps for the kind of its data.
+fn prepare(plan: &PreparePlan, is_preview: bool, context: &TaskContext) -> Outcome<Box<dyn Report>> {
+    let path = plan.path.clone();
+    Ok(match kind_of(Path::new(&path)) {
+        Ok(DatasetKind::Jsonl) => JsonlResult { report: jsonl::run_prepare(plan, is_preview, context)?, path }.into(),
+        Ok(DatasetKind::Metadataset) => {
+            let action = if is_preview { IndexAction::Preview } else { IndexAction::Publish };
+            let report = metadataset::run_prepare(Path::new(&path), plan.compat, action, context)?;
+            MetadatasetResult { path, report }.into()
+        }
+        _ if is_preview => PreparePreview::scan(plan, &context.options, &context.cancel)?.into(),
+        _ => {
+            let differences = differences(plan, context.options.threads);
+            PrepareResult { path, differences, report: run_prepare(context, plan, None)? }.into()
+        }
+    })
 }
 
 /// Returns answers that are missing or wrong for every kind of data set.

@@ -1,14 +1,20 @@
-//! Writes plans as files and as commands, and reads them back.
+//! Writes plans as files and as commands, and reads them back. Runs them by the kind of their data.
 
-use super::{command_line, Prepare};
+use super::{command_line, JsonlResult, MetadatasetResult, Prepare};
+use crate::engine::mix::fixture::{metadataset, Set};
 use crate::engine::plan::file::{from_yaml, hash, read_typed, to_yaml};
-use crate::operations::{read_plan, Operation};
+use crate::operations::{erase, read_plan, Operation};
 use gristmill_core::plan::{FieldExpr, SplitList, SplitPattern};
 use gristmill_core::sample_type::CRUDE_CLASS;
 use gristmill_core::text::shell_quote;
-use gristmill_core::{Duplicates, PackPlan, PreparePlan, Rerun, SampleMapping, Scope, SplitPlan, Tgz};
+use gristmill_core::{Duplicates, PackPlan, PreparePlan, Rerun, RunOptions, SampleMapping, Scope, SplitPlan, Tgz};
+use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_data::formats::energon::split_yaml::SplitFile;
+use gristmill_storage::files;
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
 use proptest::prelude::*;
+use std::path::Path;
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -363,5 +369,32 @@ fn bash_reads_quoted_text_unchanged() {
         let script = format!("printf %s {}", shell_quote(text));
         let Ok(out) = std::process::Command::new("bash").args(["-c", &script]).output() else { return };
         assert_eq!(String::from_utf8(out.stdout).unwrap(), text);
+    }
+}
+
+#[test]
+fn files_are_prepared_by_their_kind_and_a_preview_writes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = dir.path().join("a.jsonl");
+    write_file(&RealFs, &lines, b"{\"n\": 1}\n{\"n\": 2}\n", 0o644).unwrap();
+    let start = |path: &Path, is_preview| {
+        let plan = erase::<Prepare>(PreparePlan::new(path.to_string_lossy()));
+        plan.start(is_preview, RunOptions::default()).unwrap().wait().unwrap()
+    };
+    for is_preview in [true, false] {
+        let report = start(&lines, is_preview);
+        assert_eq!(report.typed::<JsonlResult>().unwrap().report.samples, 2);
+        assert_eq!(files::exists(index_path(&lines)), !is_preview);
+    }
+    let set = |name: &str, uuid| Set { uuid, ..Set::small() }.write(&dir.path().join(name));
+    set("b", Set::small().uuid);
+    set("c", "22222222-2222-4222-8222-222222222222");
+    let joiner = "joiner: {__module__: m, __function__: f}";
+    let join = format!("  train:\n    join: [{{path: b}}, {{path: c}}]\n    {joiner}\n");
+    let mix = metadataset(&dir.path().join("mix.yaml"), &join);
+    for is_preview in [true, false] {
+        let report = start(&mix, is_preview);
+        assert_eq!(report.typed::<MetadatasetResult>().unwrap().report.joins.len(), 1);
+        assert_eq!(files::exists(dir.path().join("mix.yaml.cache")), !is_preview);
     }
 }

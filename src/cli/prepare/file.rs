@@ -1,32 +1,30 @@
-//! `prepare FILE.jsonl`, which needs no questions.
+//! `prepare` of a JSONL file or a metadataset, which needs no questions.
 
 use super::super::context::Context;
 use super::super::exit::CommandResult;
 use super::super::operation::finish;
-use super::super::prepare::without_meaningless_flags;
 use super::super::task::run_with_progress;
+use super::flags::without_meaningless_flags;
 use crate::prompt::confirm;
 use gristmill_core::text::display_safe;
-use gristmill_core::{Failure, Outcome, PreparePlan, ProblemKind};
-use gristmill_ops::job::jsonl::{clean_path, start};
-use gristmill_ops::operations::prepare::JsonlResult;
+use gristmill_core::{DatasetKind, Failure, Outcome, PreparePlan, ProblemKind};
+use gristmill_ops::job::jsonl::clean_path;
 use gristmill_ops::operations::{erase, Prepare};
-use gristmill_storage::fs::RealFs;
 use std::path::Path;
-use std::sync::Arc;
 
-/// Indexes the JSONL file of a plan. Flags without effect are noted if the command is a drop-in, and refused otherwise.
-pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
-    let plan = without_meaningless_flags(plan, "a JSONL file", context)?;
-    let task = start(&plan, context.globals.dry_run, context.run_options(), Arc::new(RealFs))?;
+/// Runs a plan for a file of this kind. Flags without effect are noted if the command is a drop-in, and refused otherwise.
+pub fn run(plan: &PreparePlan, kind: DatasetKind, context: &Context) -> CommandResult {
+    let what = if kind == DatasetKind::Jsonl { "a JSONL file" } else { "a metadataset" };
+    let plan = without_meaningless_flags(plan, what, context)?;
+    let any_plan = erase::<Prepare>(plan.clone());
+    let task = any_plan.start(context.globals.dry_run, context.run_options())?;
     let report = match run_with_progress(task, None, context) {
         Err(stopped) if confirm_skipping_bad_lines(&plan, &stopped.failures, context)? => {
-            return prepare(&PreparePlan { skip_bad_lines: true, ..plan }, context);
+            return run(&PreparePlan { skip_bad_lines: true, ..plan }, kind, context);
         }
         result => result?,
     };
-    let result = JsonlResult { path: plan.path.clone(), report };
-    finish(&*erase::<Prepare>(plan), &result, None, context)
+    finish(&*any_plan, &*report, None, context)
 }
 
 /// If questions are allowed, asks whether to index a copy without the bad lines for which a run was refused.
@@ -36,6 +34,8 @@ fn confirm_skipping_bad_lines(plan: &PreparePlan, failures: &[Failure], context:
     let is_refusal = |failure: &&Failure| failure.kind == Some(ProblemKind::BadLine) && has_line(failure);
     let Some(failure) = failures.iter().find(is_refusal) else { return Ok(false) };
     if plan.skip_bad_lines
+        // A member of a metadataset may have a bad line, too.
+        || !plan.path.ends_with(".jsonl")
         || context.globals.strict
         || context.globals.drop_in
         || context.globals.dry_run
