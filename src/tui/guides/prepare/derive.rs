@@ -1,6 +1,7 @@
 //! Applies the answers to the data set: pattern matches, splits, problems, suggestions. Runs on a worker.
 
 use gristmill_core::plan::FieldExpr;
+use gristmill_core::shard_plan::RepeatedKeys;
 use gristmill_core::{
     DatasetFacts, PreparePlan, Problem, ProblemKind, SampleMapping, Severity, ShardFacts, ShardId, SplitPlan,
 };
@@ -44,6 +45,8 @@ pub struct PlanFindings {
     pub same_keys: Option<Problem>,
     /// The problem that samples are unusable whatever the answers are.
     pub unusable_samples: Option<Problem>,
+    /// How new shards treat repeated keys, if they can be prepared although these shards cannot.
+    pub keys_in_new_shards: Option<RepeatedKeys>,
     /// The suggested splits.
     pub suggested_splits: SuggestedSplits,
     /// Suitable sample types, best first.
@@ -90,6 +93,7 @@ impl PlanFindings {
             no_access,
             same_keys: plan::same_keys(plan, facts),
             unusable_samples: plan::unusable_samples(plan, facts),
+            keys_in_new_shards: plan::keys_in_new_shards(plan, facts),
             suggested_splits,
             suggested_fields: suggested_fields(plan, facts, samples),
             suggested_types: suggest::sample_types(facts, samples),

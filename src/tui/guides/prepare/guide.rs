@@ -9,7 +9,7 @@ use super::steps::PrepareSteps;
 use super::workers::Workers;
 use super::{field_map, media, sample_type, source, splits};
 use crate::tui::form::frame::find_step_index;
-use crate::tui::form::{draw_fields, from_row, Field, Form, Guide, KeyContexts};
+use crate::tui::form::{self, draw_fields, from_row, Field, Form, Guide, KeyContexts};
 use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context, Meaning};
@@ -20,6 +20,7 @@ use crate::tui::theme::ColourMode;
 use crate::tui::widgets::page::{failure_lines, waiting};
 use crate::tui::widgets::preview::Pixels;
 use crate::tui::widgets::{Level, Toast};
+use gristmill_core::shard_plan::RepeatedKeys;
 use gristmill_core::text::count;
 use gristmill_core::{
     DatasetFacts, DatasetKind, Failure, MediaPlan, PreparePlan, Problem, SampleMapping, ShardState, SplitPlan,
@@ -27,7 +28,7 @@ use gristmill_core::{
 use gristmill_data::preview::cells::Depth;
 use gristmill_ops::job::prepare::Preview;
 use gristmill_ops::job::scan::LiveScan;
-use gristmill_ops::operations::{erase, Prepare};
+use gristmill_ops::operations::{erase, Prepare, WriteShards};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -191,6 +192,13 @@ impl PrepareGuide {
             SplitPlan::Listed(_) => Vec::new(),
             _ => vec![Effect::Toast(Toast::new(Level::Info, "the shards are divided by hand now"))],
         }
+    }
+
+    /// Opens the form that writes new shards of these, with the treatment of repeated keys that makes them usable.
+    fn write_shards(&self, keys: RepeatedKeys) -> Vec<Effect> {
+        let mut plan = form::shards_of(&self.path);
+        plan.choice.repeated_keys = keys;
+        vec![Effect::Push(form::open(erase::<WriteShards>(plan), self.env.clone()))]
     }
 
     /// Accepts the answers of the step on the screen; if the exclude pattern prevents that, moves the focus to the pattern.
@@ -479,6 +487,7 @@ impl Guide for PrepareGuide {
         match action {
             Action::Facts => return Some(vec![Effect::Push(facts::of_scan(&self.steps.answers.facts))]),
             Action::Splits => return Some(self.divide_by_hand(form)),
+            Action::Shards => return self.steps.answers.derived.keys_in_new_shards.map(|keys| self.write_shards(keys)),
             Action::Reload => {
                 self.workers.open.submit(self.path.clone());
                 return Some(vec![Effect::Toast(Toast::new(Level::Info, "scanning the shards again"))]);
@@ -500,6 +509,9 @@ impl Guide for PrepareGuide {
     fn disabled_reason(&self, action: Action, form: &Form) -> Option<String> {
         match action {
             Action::Facts if self.steps.answers.facts.samples_seen == 0 => Some("no sample was read yet".into()),
+            Action::Shards if self.steps.answers.derived.keys_in_new_shards.is_none() => {
+                Some("no keys were found that need new shards".into())
+            }
             Action::Undo | Action::Redo if Step::at(form.step) != Step::Splits => Some("nothing to undo here".into()),
             _ => None,
         }

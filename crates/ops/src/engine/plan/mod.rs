@@ -25,8 +25,8 @@ pub use inherit::inherited;
 pub(crate) use paths::resolve_links;
 pub use splits::{pattern_matches, resolve, resolve_in, ResolvedSplits};
 pub use validate::{
-    already_prepared, cut_names, key_refusals, many_shards, media_without_database, prefix_hint, same_keys,
-    scattered_problem, unreadable_splits, unusable_samples, validate,
+    already_prepared, cut_names, key_refusals, keys_in_new_shards, many_shards, media_without_database, prefix_hint,
+    same_keys, scattered_problem, unreadable_splits, unusable_samples, validate,
 };
 
 /// Returns the refusal for an open question.

@@ -1,7 +1,9 @@
-use super::super::fixture::{act, clear, facts, facts_half_scanned, facts_of, facts_prepared, prepare, type_text};
+use super::super::fixture::{
+    act, clear, facts, facts_half_scanned, facts_of, facts_prepared, prepare, screen, type_text, PrepareForm,
+};
 use super::super::step::Step;
 use super::*;
-use crate::tui::screen::Effect;
+use crate::tui::screen::{Effect, Input};
 
 #[test]
 fn shard_is_excluded_and_included_by_exact_name() {
@@ -128,4 +130,34 @@ fn several_exclude_patterns_of_a_plan_are_kept() {
     kept.sort();
     plan.exclude_shards.sort();
     assert_eq!(kept, plan.exclude_shards);
+}
+
+#[test]
+fn new_shards_are_written_with_the_answer_that_makes_keys_usable() {
+    let repeated = |shards: Vec<u32>| gristmill_core::DuplicateKeys { shards, key: "000001".into(), keys: 1 };
+    let mut facts = facts_of(&["a.tar", "b.tar"]);
+    let form = prepare(facts.clone());
+    assert!(form.why_disabled(Action::Shards).is_some(), "no key is repeated");
+    facts.scattered = vec![repeated(vec![0, 0])];
+    let mut form = prepare(facts.clone());
+    assert_eq!(form.why_disabled(Action::Shards), None);
+    let shown = screen(&mut form, 100, 30, false);
+    assert!(shown.contains("W opens the form of shard with this answer"), "{shown}");
+    let command = opened_command(&mut form);
+    assert!(command.contains("gristmill shard /data/coco ") && command.contains("--duplicates merge"), "{command}");
+    (facts.scattered, facts.same_keys) = (Vec::new(), vec![repeated(vec![0, 1])]);
+    let mut form = prepare(facts);
+    let shown = screen(&mut form, 100, 30, false);
+    assert!(shown.contains("leave a shard out, or W writes new shards"), "{shown}");
+    let command = opened_command(&mut form);
+    assert!(command.contains("--duplicates prefix"), "{command}");
+}
+
+/// Opens the form of new shards, and returns its command.
+fn opened_command(form: &mut PrepareForm) -> String {
+    let Some(Effect::Push(mut opened)) = form.act(Action::Shards).pop() else { panic!("no form is opened") };
+    match opened.handle(Input::Action(Action::Copy)).into_iter().next() {
+        Some(Effect::Copy(command)) => command,
+        _ => panic!("no command is copied"),
+    }
 }

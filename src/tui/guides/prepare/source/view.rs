@@ -3,9 +3,11 @@
 use super::super::click_targets::{ClickTarget, DrawContext, StepOption};
 use super::super::step::Answers;
 use super::{FocusStop, SourceStep};
+use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, heading, row, severity_sign, stack, Section};
 use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::page::fitted;
 use crate::tui::widgets::{draw_table, padded, popup, text, Align, Cell, Column};
 use gristmill_core::text::{bytes, count, grouped, percent};
 use gristmill_core::{DatasetFacts, Duplicates, Problem, Rerun, ShardFacts, ShardState, Tgz};
@@ -26,7 +28,11 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     let findings = facts.findings.len();
     let wrong = pattern_lines(step, answers, usize::from(area.width), context);
     let doubled = duplicates_title(answers, usize::from(area.width), context);
-    let unusable = refusal_lines(answers.derived.unusable_samples.as_ref(), usize::from(area.width), context);
+    let mut unusable = refusal_lines(answers.derived.unusable_samples.as_ref(), usize::from(area.width), context);
+    if let Some(key) = shards_key(answers, context).filter(|_| !unusable.is_empty()) {
+        let words = format!("  {key} opens the form of shard with this answer");
+        unusable.push(fitted(&words, usize::from(area.width), context.ui.theme.muted, context.ui));
+    }
     let key_lines = if has(FocusStop::Duplicates) { 2 + doubled.len() } else { unusable.len() };
     let sections = [
         // A problem that prevents every run is shown even if the window is small.
@@ -298,6 +304,11 @@ fn refusal_lines(problem: Option<&Problem>, columns: usize, context: &DrawContex
     message.chain(hint).collect()
 }
 
+/// Returns the key that opens the form of `shard`, if new shards can be prepared although these cannot.
+fn shards_key(answers: &Answers, context: &DrawContext) -> Option<String> {
+    answers.derived.keys_in_new_shards.map(|_| context.ui.key(Context::Prepare, Action::Shards))
+}
+
 /// Returns at most two lines about duplicate keys.
 fn duplicates_title(answers: &Answers, columns: usize, context: &DrawContext) -> Vec<String> {
     let found = answers.derived.same_keys.as_ref();
@@ -314,8 +325,11 @@ fn draw_duplicates(
     answers: &Answers,
     context: &DrawContext,
 ) {
+    let key = shards_key(answers, context);
+    let stop = key.map(|key| format!("publish nothing; leave a shard out, or {key} writes new shards"));
+    let stop = stop.as_deref().unwrap_or("publish nothing; leave a shard out");
     let options = [
-        (step.duplicates == Duplicates::Fail, "stop", "publish nothing; leave a shard out"),
+        (step.duplicates == Duplicates::Fail, "stop", stop),
         (step.duplicates == Duplicates::KeepFirst, "keep first", "later copies are left out of the tables"),
     ];
     let focus = (step.number_of(FocusStop::Duplicates, answers), step.stop(answers) == FocusStop::Duplicates);

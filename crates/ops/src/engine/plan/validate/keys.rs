@@ -1,6 +1,7 @@
 //! Checks for duplicate keys, and for samples whose parts are separated by other entries of a shard.
 
 use crate::engine::plan::splits;
+use gristmill_core::shard_plan::RepeatedKeys;
 use gristmill_core::{
     text, AppleDouble, DatasetFacts, DuplicateKeys, Duplicates, PreparePlan, Problem, ProblemKind, Scope, Severity,
     Subject,
@@ -50,12 +51,25 @@ pub fn unusable_samples(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Prob
     apple_double(plan, facts).or_else(|| {
         let (keys, (one, other, key)) = count_repeated(plan, facts, &facts.scattered)?;
         let problem = scattered_problem(&facts.root, keys, key, (one, other));
-        let is_merged_by_shard = copies(plan, facts).is_some() || facts.scattered.iter().any(is_in_other_shards_too);
-        Some(match is_merged_by_shard {
-            true => problem.with_hint(prefix_and_merge_hint(&facts.root)),
-            false => problem,
+        Some(match keys_in_new_shards(plan, facts) {
+            Some(RepeatedKeys::Prefix) => problem.with_hint(prefix_and_merge_hint(&facts.root)),
+            _ => problem,
         })
     })
+}
+
+/// Returns the treatment of repeated keys by which `shard` writes new shards that can be prepared, as the hints of these problems say.
+/// `None` without such a problem, and for AppleDouble entries, where other steps are needed.
+pub fn keys_in_new_shards(plan: &PreparePlan, facts: &DatasetFacts) -> Option<RepeatedKeys> {
+    let is_scattered = count_repeated(plan, facts, &facts.scattered).is_some();
+    let is_repeated = copies(plan, facts).is_some();
+    match apple_double(plan, facts) {
+        Some(_) => None,
+        None if is_repeated => Some(RepeatedKeys::Prefix),
+        None if !is_scattered => None,
+        None if facts.scattered.iter().any(is_in_other_shards_too) => Some(RepeatedKeys::Prefix),
+        None => Some(RepeatedKeys::Merge),
+    }
 }
 
 /// Whether a key is in several pieces of one shard, and in another shard: these are different samples, which are not merged.

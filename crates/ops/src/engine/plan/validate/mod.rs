@@ -7,7 +7,7 @@ mod rerun;
 #[cfg(test)]
 mod tests;
 
-pub use keys::{key_refusals, prefix_hint, same_keys, scattered_problem, unusable_samples};
+pub use keys::{key_refusals, keys_in_new_shards, prefix_hint, same_keys, scattered_problem, unusable_samples};
 pub use rerun::{already_prepared, unreadable_splits};
 
 use super::splits;
