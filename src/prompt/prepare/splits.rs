@@ -66,25 +66,14 @@ impl Guide {
             "A pattern is matched at the start of the shard's name; a shard may match in several splits or in none.",
         );
         let suggested = self.suggested_patterns().unwrap_or_default();
-        let mut patterns: Vec<SplitPattern> = Vec::new();
-        for name in ["train", "val", "test"] {
+        let patterns = self.each_split(|name| {
             let default = suggested.iter().find(|s| s.name == name).map(|s| s.pattern.as_str());
-            let pattern =
-                self.prompt.text(&format!("Pattern for {name} (empty: no such split)"), default, default.is_none())?;
-            if !pattern.is_empty() {
-                patterns.push(SplitPattern { name: name.to_owned(), pattern });
-            }
-        }
-        loop {
-            let name = self.prompt.text("Name of a further split (empty: none)", None, true)?;
-            if name.is_empty() {
-                break;
-            }
-            let pattern = self.prompt.text(&format!("Pattern for {}", display_safe(&name)), None, false)?;
-            patterns.retain(|known| known.name != name);
-            patterns.push(SplitPattern { name, pattern });
-        }
-        self.plan.splits = SplitPlan::Patterns(patterns);
+            let question = format!("Pattern for {} (empty: no such split)", display_safe(name));
+            let pattern = self.prompt.text(&question, default, default.is_none())?;
+            Ok(Some(pattern).filter(|pattern| !pattern.is_empty()))
+        })?;
+        let patterns = patterns.into_iter().map(|(name, pattern)| SplitPattern { name, pattern });
+        self.plan.splits = SplitPlan::Patterns(patterns.collect());
         self.shuffle()
     }
 
@@ -96,25 +85,29 @@ impl Guide {
         if facts.shards.len() > MAX_LISTED_SHARDS {
             self.prompt.print(format!("  … up to {}", facts.shards.len()));
         }
-        let mut lists = Vec::new();
+        let lists = self.each_split(|name| self.numbers(name, &facts.shards))?;
+        self.plan.shuffle_tars = false;
+        self.plan.splits =
+            SplitPlan::Listed(lists.into_iter().map(|(name, shards)| SplitList { name, shards }).collect());
+        Ok(())
+    }
+
+    /// Asks for the shards of the usual splits, then of further ones until a name is empty. Splits without an answer do not exist.
+    fn each_split<T>(&self, ask: impl Fn(&str) -> Outcome<Option<T>>) -> Outcome<Vec<(String, T)>> {
+        let mut splits = Vec::new();
         for name in ["train", "val", "test"] {
-            if let Some(shards) = self.numbers(name, &facts.shards)? {
-                lists.push(SplitList { name: name.to_owned(), shards });
-            }
+            splits.extend(ask(name)?.map(|shards| (name.to_owned(), shards)));
         }
         loop {
             let name = self.prompt.text("Name of a further split (empty: none)", None, true)?;
             if name.is_empty() {
-                break;
+                return Ok(splits);
             }
-            if let Some(shards) = self.numbers(&name, &facts.shards)? {
-                lists.retain(|known: &SplitList| known.name != name);
-                lists.push(SplitList { name, shards });
+            if let Some(shards) = ask(&name)? {
+                splits.retain(|(known, _)| *known != name);
+                splits.push((name, shards));
             }
         }
-        self.plan.shuffle_tars = false;
-        self.plan.splits = SplitPlan::Listed(lists);
-        Ok(())
     }
 
     fn numbers(&self, split: &str, shards: &[gristmill_core::ShardFacts]) -> Outcome<Option<Vec<String>>> {
