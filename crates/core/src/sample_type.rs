@@ -64,7 +64,8 @@ pub struct SampleType {
     pub fields: &'static [Field],
 }
 
-const MODULE: &str = "megatron.energon";
+/// Python package of Energon.
+pub const ENERGON_PACKAGE: &str = "megatron.energon";
 
 const fn req(name: &'static str, field_type: FieldType) -> Field {
     Field { name, field_type, default: None }
@@ -74,7 +75,7 @@ const fn opt(name: &'static str, field_type: FieldType) -> Field {
 }
 
 const fn sample(class: &'static str, what: &'static str, fields: &'static [Field]) -> SampleType {
-    SampleType { class, module: MODULE, what, fields }
+    SampleType { class, module: ENERGON_PACKAGE, what, fields }
 }
 
 use FieldType as T;

@@ -10,6 +10,7 @@ use crate::engine::check::{
 use crate::engine::media::{facts_of, MediaSpread};
 use crate::engine::spread::spread_of;
 use crate::job::check::{run_lint, run_media, run_verify};
+use gristmill_core::sample_type::ENERGON_PACKAGE;
 use gristmill_core::text::{bytes, count, grouped, percent};
 use gristmill_core::{Cancel, DatasetKind, Handles, Outcome, RunOptions};
 
@@ -126,7 +127,7 @@ fn describe(report: &InfoReport, info: &mut DatasetInfo) {
 fn sample_type(report: &InfoReport) -> String {
     match (&report.sample_type, &report.sample_module) {
         (None, _) => "none: there is no dataset yaml".to_owned(),
-        (Some(class), Some(module)) if !module.starts_with("megatron.energon") => format!("{module}:{class}"),
+        (Some(class), Some(module)) if !module.starts_with(ENERGON_PACKAGE) => format!("{module}:{class}"),
         (Some(class), _) if report.is_crude => format!("{class} (samples as plain maps of parts)"),
         (Some(class), _) => class.clone(),
     }

@@ -11,6 +11,7 @@ use crate::tui::screens::run::{JobOutput, JobRequest, Overview, RunState};
 use crate::tui::widgets::layout::heading;
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::{draw_table, text, Align, Column};
+use gristmill_core::sample_type::ENERGON_PACKAGE;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{DatasetFacts, PreparePlan, SampleMapping};
 use gristmill_ops::job::prepare::PrepareReport;
@@ -176,7 +177,7 @@ impl PrepareOverview {
     /// Returns Python code that loads the training split.
     fn loader_code(&self) -> String {
         let (path, comment) = loader_path(&self.facts.root);
-        let mut lines = vec!["import megatron.energon as energon".to_owned()];
+        let mut lines = vec![format!("import {ENERGON_PACKAGE} as energon")];
         lines.extend(comment);
         lines.extend([
             String::new(),

@@ -3,13 +3,12 @@
 use super::fields::{self, ContentError};
 use super::layout;
 use gristmill_core::plan::FieldExpr;
-use gristmill_core::sample_type::{self, SampleType, CRUDE_CLASS};
+use gristmill_core::sample_type::{self, SampleType, CRUDE_CLASS, ENERGON_PACKAGE};
 use gristmill_core::{Outcome, SampleMapping};
 use gristmill_pycompat::{yaml_read, yaml_write, Node};
 use std::path::Path;
 
 const ACTIVITY: &str = "reading the dataset yaml";
-const ENERGON: &str = "megatron.energon";
 const MODULE: &str = "__module__";
 const CLASS: &str = "__class__";
 /// Value of `sample_loader` for the generated file.
@@ -31,16 +30,20 @@ impl PythonClass {
     /// Old class names (`CaptioningWebdataset`) are replaced by the current ones, and known classes get the module from which they can be
     /// imported.
     pub fn named(text: &str) -> Self {
-        let (module, class) = text.rsplit_once(':').unwrap_or((ENERGON, text));
+        let (module, class) = text.rsplit_once(':').unwrap_or((ENERGON_PACKAGE, text));
         let today = || class.strip_suffix("Webdataset").and_then(|old| sample_type::find(&format!("{old}Sample")));
-        match sample_type::find(class).or_else(today).filter(|known| module == ENERGON || module == known.module) {
+        match sample_type::find(class)
+            .or_else(today)
+            .filter(|known| module == ENERGON_PACKAGE || module == known.module)
+        {
             Some(known) => Self { module: known.module.to_owned(), class: known.class.to_owned() },
             None => Self { module: module.to_owned(), class: class.to_owned() },
         }
     }
     /// Returns the known sample type with this class name; `None` if the module is not part of Energon.
     pub fn built_in(&self) -> Option<&'static SampleType> {
-        let ours = self.module == ENERGON || self.module.starts_with("megatron.energon.");
+        let within = self.module.strip_prefix(ENERGON_PACKAGE);
+        let ours = within.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         sample_type::find(&self.class).filter(|_| ours)
     }
     fn to_node(&self) -> Node {

@@ -6,7 +6,7 @@
 use super::dataset_yaml::PythonClass;
 use gristmill_core::field_map::{FieldExpression, FieldOption};
 use gristmill_core::plan::FieldExpr;
-use gristmill_core::sample_type::{Field, FieldType};
+use gristmill_core::sample_type::{Field, FieldType, ENERGON_PACKAGE};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -77,7 +77,7 @@ pub fn cooker_py(parts: &[String]) -> String {
 pub fn cooker_for(sample_type: &str, fields: &[FieldExpr], parts: &[String]) -> String {
     let class = PythonClass::named(sample_type);
     let mut imports = vec!["Cooker", "DefaultTaskEncoder", "basic_sample_keys", "stateless"];
-    let from_energon = class.module == "megatron.energon" && is_identifier(&class.class);
+    let from_energon = class.module == ENERGON_PACKAGE && is_identifier(&class.class);
     if from_energon {
         imports.push(&class.class);
     }
@@ -131,13 +131,13 @@ fn own_class_cooker(parts: &[String]) -> String {
 fn cooker_head(imports: &[&str]) -> String {
     let mut imports = imports.to_vec();
     imports.sort_unstable_by_key(|name| name.to_ascii_lowercase());
-    let mut out = String::from(
+    let mut out = format!(
         "\"\"\"Cooks the crude samples of this data set: plain maps of parts become samples a model is trained on.\n\n\
          This file is yours to edit. The training program does not find it by itself: move it into your own package,\n\
          or put its folder on PYTHONPATH, and give the task encoder at the end, or its `cookers` line, to\n\
          `get_train_dataset(..., task_encoder=...)`. With several crude data sets in one run, set `subflavors` in each\n\
-         dataset.yaml or in the metadataset and select by them: Cooker(cook, has_subflavors={\"name\": \"value\"}).\n\"\"\"\n\n\
-         from megatron.energon import (\n",
+         dataset.yaml or in the metadataset and select by them: Cooker(cook, has_subflavors={{\"name\": \"value\"}}).\n\"\"\"\n\n\
+         from {ENERGON_PACKAGE} import (\n",
     );
     for name in imports {
         let _ = writeln!(out, "{INDENT}{name},");

@@ -9,7 +9,9 @@ use super::subset::{Window, RANGE_NOT_INHERITED};
 use super::{aux, share};
 use gristmill_core::text::grouped;
 use gristmill_core::{Handles, Outcome, Problem, ProblemKind, Severity, Subject};
-use gristmill_data::formats::energon::metadataset::{Blend, Leaf, Mark, Member, Metadataset, Mistake, Node, Reference};
+use gristmill_data::formats::energon::metadataset::{
+    version_2_hint, Blend, Leaf, Mark, Member, Metadataset, Mistake, Node, Reference,
+};
 use gristmill_storage::files;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -291,10 +293,9 @@ impl<'a> Walk<'a> {
                 node.kind = MixNodeKind::WebDataset;
                 self.web(&place, reference, &set, &mut node);
             }
-            Some(MemberSource::Jsonl(samples)) if place.is_old => {
-                let _ = samples;
+            Some(MemberSource::Jsonl(_)) if place.is_old => {
                 let why = UnusableMember::new("version 1 cannot have JSONL files as members")
-                    .hint("add `__module__: megatron.energon` and `__class__: MetadatasetV2`, and use 'blend'");
+                    .hint(format!("{}, and use 'blend'", version_2_hint()));
                 self.refuse(place.file, reference.at, ProblemKind::BadMember, why);
             }
             Some(MemberSource::Jsonl(samples)) => {

@@ -1,11 +1,8 @@
 //! Parses class names: known sample types, old names, and user-defined classes.
 
 use super::nearest;
-use gristmill_core::sample_type::{self, SampleType, CRUDE_CLASS, SAMPLE_TYPES};
+use gristmill_core::sample_type::{self, SampleType, CRUDE_CLASS, ENERGON_PACKAGE, SAMPLE_TYPES};
 use gristmill_core::{Problem, ProblemKind, Subject};
-
-/// Python module of the known classes.
-pub const LIBRARY_MODULE: &str = "megatron.energon";
 
 /// A class in the form used in `dataset.yaml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +20,10 @@ pub fn resolve(text: &str) -> Result<Class, Problem> {
     match text.rsplit_once(':') {
         None => resolve_known(text),
         Some((module, name)) if is_module(module) && is_identifier(name) => {
-            let known = find(name).filter(|t| module == t.module || module == LIBRARY_MODULE);
+            let known = find(name).filter(|t| module == t.module || module == ENERGON_PACKAGE);
             match known {
                 Some(known) => Ok(class_of(known)),
-                None if module == LIBRARY_MODULE => Err(unknown(text, name)),
+                None if module == ENERGON_PACKAGE => Err(unknown(text, name)),
                 None => Ok(Class { module: module.to_owned(), name: name.to_owned(), known: None }),
             }
         }
@@ -91,7 +88,7 @@ mod tests {
     #[test]
     fn known_legacy_and_own_sample_classes_are_resolved() {
         let class = resolve("CaptioningSample").unwrap();
-        assert_eq!((class.module.as_str(), class.name.as_str()), (LIBRARY_MODULE, "CaptioningSample"));
+        assert_eq!((class.module.as_str(), class.name.as_str()), (ENERGON_PACKAGE, "CaptioningSample"));
         assert_eq!(resolve("CaptioningWebdataset").unwrap(), class);
         assert_eq!(resolve("megatron.energon:CaptioningSample").unwrap(), class);
         assert_eq!(resolve("VQAOCRSample").unwrap().module, "megatron.energon.flavors.vqa_and_ocr");

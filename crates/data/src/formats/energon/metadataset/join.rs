@@ -1,11 +1,11 @@
 //! Joins: their members and the joiner that combines their samples.
 
 use super::keys::{as_text, describe, Keys, Mistakes};
-use super::read::{is_null, MODULE};
+use super::read::is_null;
 use super::{members, values, Join, JoinMember, Joiner, Mark};
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::mix::Nonmatch;
-use gristmill_core::sample_type;
+use gristmill_core::sample_type::{self, ENERGON_PACKAGE};
 use gristmill_pycompat::yaml_read::{Marked, MarkedValue};
 use gristmill_pycompat::Node as Value;
 
@@ -54,7 +54,7 @@ pub(super) fn join(mut keys: Keys<'_>, more: &[&str], found: &mut Mistakes) -> O
 
 /// Whether the joiner is a class of the loader, whose samples are joined by the built-in method of the loader.
 fn is_default_joiner(joiner: &Joiner) -> bool {
-    joiner.module.starts_with(MODULE) && sample_type::find(&joiner.object).is_some()
+    joiner.module.starts_with(ENERGON_PACKAGE) && sample_type::find(&joiner.object).is_some()
 }
 
 fn all_members(list: Marked, found: &mut Mistakes) -> Option<(Vec<JoinMember>, bool)> {
@@ -161,7 +161,7 @@ fn joiner(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Joiner> {
 
 /// Reports a class that should be one of the loader's and is not.
 fn check_class(module: &str, class: &str, at: Mark, found: &mut Mistakes) {
-    if module != MODULE || sample_type::find(class).is_some_and(|known| known.module == module) {
+    if module != ENERGON_PACKAGE || sample_type::find(class).is_some_and(|known| known.module == module) {
         return;
     }
     let near = nearest(class, sample_type::SAMPLE_TYPES.iter().map(|known| known.class));
@@ -170,5 +170,5 @@ fn check_class(module: &str, class: &str, at: Mark, found: &mut Mistakes) {
         (None, Some(near)) => format!("did you mean '{near}'?"),
         (None, None) => "a class of your own is named with its own module".to_owned(),
     };
-    found.mistake(at, format!("there is no class '{class}' in {MODULE}"), Some(hint));
+    found.mistake(at, format!("there is no class '{class}' in {ENERGON_PACKAGE}"), Some(hint));
 }

@@ -116,7 +116,7 @@ impl<'a> Keys<'a> {
 
     /// Reports the remaining keys as unknown to the loader. `known` are the valid keys; `elsewhere` returns the place where a key would be
     /// valid.
-    pub(super) fn finish(self, known: &[&str], elsewhere: impl Fn(&str) -> Option<&'static str>, found: &mut Mistakes) {
+    pub(super) fn finish<'h>(self, known: &[&str], elsewhere: impl Fn(&str) -> Option<&'h str>, found: &mut Mistakes) {
         for (key, at, _) in &self.entries {
             let message = format!("{} has no key '{key}', and the loader stops at it", self.what);
             let hint = match (elsewhere(key), nearest(key, known.iter().copied())) {

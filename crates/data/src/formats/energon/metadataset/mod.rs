@@ -19,7 +19,13 @@ pub use render::render;
 pub use values::subset_as_typed;
 
 use gristmill_core::mix::Nonmatch;
+use gristmill_core::sample_type::ENERGON_PACKAGE;
 use gristmill_pycompat::Node as Value;
+
+/// Returns the hint that makes a file one of version 2.
+pub fn version_2_hint() -> String {
+    format!("add `__module__: {ENERGON_PACKAGE}` and `__class__: {}`", read::CLASS)
+}
 
 /// A construct in the file at which the loader fails, or which the loader interprets differently from how it looks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use super::keys::{describe, Keys, Mistakes};
 use super::{members, version1, Mark, Metadataset, Mistake, Node, Split};
 use crate::formats::energon::fields::MARKER;
 use gristmill_core::did_you_mean::nearest;
+use gristmill_core::sample_type::ENERGON_PACKAGE;
 use gristmill_pycompat::yaml_read::{self, Marked, MarkedValue};
 use gristmill_pycompat::Node as Value;
 
@@ -11,8 +12,6 @@ use gristmill_pycompat::Node as Value;
 pub(super) const CLASS: &str = "MetadatasetV2";
 /// Class of version 1.
 const CLASS_1: &str = "Metadataset";
-/// Module of both classes.
-pub(super) const MODULE: &str = "megatron.energon";
 /// Splits that trainers request by convention.
 const CONVENTIONAL_SPLITS: [&str; 3] = ["train", "val", "test"];
 const KEYS: [&str; 3] = ["__module__", "__class__", "splits"];
@@ -116,15 +115,15 @@ fn version(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<u8> {
     };
     let Some(module) = module else {
         if class == CLASS {
-            let hint = format!("add `__module__: {MODULE}`");
+            let hint = format!("add `__module__: {ENERGON_PACKAGE}`");
             found.mistake(at, "without '__module__' the loader ignores '__class__' and reads version 1", Some(hint));
             return Some(2);
         }
         return Some(1);
     };
-    if !module.starts_with(MODULE) {
+    if !module.starts_with(ENERGON_PACKAGE) {
         let message = format!("the loader looks for '{class}' in the module '{module}' first");
-        found.remark(module_at, message, Some(format!("both versions are in {MODULE}")));
+        found.remark(module_at, message, Some(format!("both versions are in {ENERGON_PACKAGE}")));
     }
     match class.as_str() {
         CLASS => Some(2),

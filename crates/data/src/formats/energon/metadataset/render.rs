@@ -1,8 +1,9 @@
 //! Writing a metadataset as a file of version 2.
 
-use super::read::{CLASS, MODULE};
+use super::read::CLASS;
 use super::{AuxTarget, Blend, Join, Joiner, Leaf, Metadataset, Node, Range, Reference, Subset};
 use gristmill_core::mix::Nonmatch;
+use gristmill_core::sample_type::ENERGON_PACKAGE;
 use gristmill_pycompat::number::float_repr;
 use gristmill_pycompat::{yaml_write, Node as Value};
 
@@ -12,7 +13,7 @@ type Entries = Vec<(String, Value)>;
 pub fn render(metadataset: &Metadataset) -> String {
     let splits = metadataset.splits.iter().map(|split| (split.name.clone(), Value::Map(node(&split.node)))).collect();
     yaml_write::dump_for_loader(&Value::Map(vec![
-        entry("__module__", Value::str(MODULE)),
+        entry("__module__", Value::str(ENERGON_PACKAGE)),
         entry("__class__", Value::str(CLASS)),
         entry("splits", Value::Map(splits)),
     ]))

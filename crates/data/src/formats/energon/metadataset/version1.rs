@@ -1,7 +1,7 @@
 //! Version 1: every split is a blend of data sets.
 
 use super::keys::{describe, Keys, Mistakes};
-use super::{values, Blend, Leaf, Member, Node, Reference};
+use super::{values, version_2_hint, Blend, Leaf, Member, Node, Reference};
 use gristmill_pycompat::yaml_read::{Marked, MarkedValue};
 use gristmill_pycompat::Node as Value;
 
@@ -23,7 +23,7 @@ pub(super) fn split(value: Marked, found: &mut Mistakes) -> Option<Node> {
     let mut keys = Keys::of(value, "a split of version 1", found)?;
     let is_newer = ["path", "blend", "blend_epochized", "join"].into_iter().find(|key| keys.has(key));
     if let Some(key) = is_newer.filter(|_| !keys.has("datasets")) {
-        let hint = "add `__module__: megatron.energon` and `__class__: MetadatasetV2` at the top".to_owned();
+        let hint = format!("{} at the top", version_2_hint());
         let message = format!("'{key}' is of version 2, but without '__class__' the file is of version 1");
         found.mistake(keys.at_key(key), message, Some(hint));
         return None;
@@ -72,10 +72,9 @@ fn member(value: Marked, found: &mut Mistakes) -> Option<Member> {
         aux: Vec::new(),
         subset: None,
     };
+    let of_version_2 = format!("it is of version 2: {} at the top", version_2_hint());
     let elsewhere = |key: &str| match key {
-        "aux" | "subset" | "join" | "blend" | "blend_epochized" | "repetitions" => {
-            Some("it is of version 2: add `__module__: megatron.energon` and `__class__: MetadatasetV2` at the top")
-        }
+        "aux" | "subset" | "join" | "blend" | "blend_epochized" | "repetitions" => Some(of_version_2.as_str()),
         _ => None,
     };
     keys.finish(&KEYS, elsewhere, found);
