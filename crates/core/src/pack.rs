@@ -1,11 +1,17 @@
 //! The plan of `pack`: all answers that determine the bytes of the token files. Forms, prompts, flags and `plan.yaml` set its values.
 
+mod forager;
 mod mds;
 mod megatron;
+mod modalities;
+mod nanosets;
 mod olmo;
 
+pub use forager::{ForagerTarget, MaskedParts, SampleSize};
 pub use mds::MdsTarget;
 pub use megatron::{EmptyTexts, MegatronTarget};
+pub use modalities::{ModalitiesTarget, DEFAULT_BATCH_LINES};
+pub use nanosets::{NameProfile, NanosetsTarget, TaskShare};
 pub use olmo::{DocumentId, OlmoTarget, DEFAULT_OLMO_FILE_TOKENS};
 
 use super::plan::PLAN_VERSION;
@@ -135,54 +141,6 @@ impl PackPlan {
     }
 }
 
-/// Options of the Modalities output: one `.pbin` file per input file (docs/formats/modalities.md §3 and §4).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct ModalitiesTarget {
-    /// The token that ends every document; `None` means the plan's end token, which is then required.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub eod_token: Option<String>,
-    /// The raw index; `None` means the one next to the input, which is built if missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub index: Option<String>,
-    /// Truncates documents to this number of tokens, including those of the template, excluding the end token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub truncate_to: Option<u32>,
-    /// Pads documents to this number of tokens, excluding the end token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pad_to: Option<u32>,
-    /// The spelling of the padding token; `None` means that of the tokenizer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pad_token: Option<String>,
-    /// Whether to omit invalid JSON lines from the raw index instead of refusing the file.
-    #[serde(default)]
-    pub skip_bad_lines: bool,
-    /// Number of lines per batch. Used only with `compat`, where a bad document loses its batch and all later ones.
-    #[serde(default = "default_batch")]
-    pub batch_lines: u64,
-}
-
-/// Default number of lines per batch.
-pub const DEFAULT_BATCH_LINES: u64 = 1_000;
-
-fn default_batch() -> u64 {
-    DEFAULT_BATCH_LINES
-}
-
-impl Default for ModalitiesTarget {
-    fn default() -> Self {
-        Self {
-            eod_token: None,
-            index: None,
-            truncate_to: None,
-            pad_to: None,
-            pad_token: None,
-            skip_bad_lines: false,
-            batch_lines: DEFAULT_BATCH_LINES,
-        }
-    }
-}
-
 /// How documents are shuffled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -198,86 +156,6 @@ impl DocumentShuffle {
     /// Whether documents keep their order, which is the default.
     pub fn is_none(&self) -> bool {
         *self == Self::None
-    }
-}
-
-/// How input is distributed among tasks (docs/formats/huggingface.md §3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TaskShare {
-    /// File I belongs to task I modulo the number of tasks.
-    #[default]
-    Files,
-    /// Row I belongs to task I modulo the number of tasks.
-    Rows,
-    /// Each task has a contiguous block of rows, all of equal size.
-    Blocks,
-}
-
-impl TaskShare {
-    /// Whether files are distributed, which is the default.
-    pub fn is_files(&self) -> bool {
-        *self == Self::Files
-    }
-}
-
-/// How shuffled token files are named (docs/formats/nanosets.md §1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NameProfile {
-    /// Names of datatrove 0.10.1.
-    #[default]
-    Modern,
-    /// Names of datatrove 0.4.0.
-    Classic,
-}
-
-/// Options of the Nanosets output: a folder of `.ds` files (docs/formats/nanosets.md §1 to §4).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct NanosetsTarget {
-    /// Number of tasks among which the input is distributed; `None` means one per file, at most 64.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tasks: Option<u32>,
-    /// The only task to run, counted from 0; `None` means all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rank: Option<u32>,
-    /// How input is distributed among tasks.
-    #[serde(default, skip_serializing_if = "TaskShare::is_files")]
-    pub deal: TaskShare,
-    /// Whether documents are shuffled.
-    #[serde(default)]
-    pub shuffle: DocumentShuffle,
-    /// Divides the tokens into chunks of this many tokens and shuffles the chunks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chunk_size: Option<u64>,
-    /// Closes a shuffled file once it has more tokens than this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_tokens_per_file: Option<u64>,
-    /// Whether to write `.ds.loss` files.
-    #[serde(default)]
-    pub loss_masks: bool,
-    /// Prefix of every file name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prefix: Option<String>,
-    /// How shuffled files are named.
-    #[serde(default)]
-    pub names: NameProfile,
-    /// Number of usable documents to skip at the start of each task.
-    #[serde(default)]
-    pub skip: u64,
-    /// Maximum number of usable documents per task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
-    /// Folder for `executor.json`, `logs/`, `stats/` and `completions/`; `None` means that none of them is written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub logging_dir: Option<String>,
-}
-
-impl NanosetsTarget {
-    /// Whether documents or chunks are shuffled.
-    pub fn is_shuffled(&self) -> bool {
-        self.shuffle == DocumentShuffle::Documents || self.chunk_size.is_some()
     }
 }
 
@@ -333,81 +211,5 @@ impl TokenType {
             Self::I64 => "int64",
             Self::U64 => "uint64",
         }
-    }
-}
-
-/// How documents are divided into Forager samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SampleSize {
-    /// Concatenates all documents, each with its end token, and divides them into samples of this many tokens.
-    Fixed(u64),
-    /// One sample per document, without an end token.
-    Variable,
-}
-
-/// Loss masks of Forager samples.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct MaskedParts {
-    /// Types of parts that are excluded from the loss.
-    pub parts: Vec<String>,
-    /// Whether the end token is excluded from the loss too.
-    #[serde(default)]
-    pub mask_end: bool,
-}
-
-/// Options of the Forager output: samples and their index (docs/formats/forager.md §3).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct ForagerTarget {
-    /// Size of a sample.
-    pub sample_size: SampleSize,
-    /// The integer type of a token; `None` means the default of the reference program: two bytes, or four with loss masks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token_type: Option<TokenType>,
-    /// Loss masks: lines contain `parts`, and masks are written with the tokens. `None` means no masks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub masks: Option<MaskedParts>,
-    /// Suffix of the name of each sample file.
-    #[serde(default = "default_suffix")]
-    pub file_suffix: String,
-    /// Name of the index folder.
-    #[serde(default = "default_index_folder")]
-    pub index_folder: String,
-    /// Whether the template of the tokenizer is added.
-    #[serde(default = "yes")]
-    pub special_tokens: bool,
-}
-
-fn default_suffix() -> String {
-    "tokenized-samples".into()
-}
-
-fn default_index_folder() -> String {
-    "index".into()
-}
-
-fn yes() -> bool {
-    true
-}
-
-impl ForagerTarget {
-    /// Creates a target with the defaults of the reference program for all other answers.
-    pub fn new(sample_size: SampleSize) -> Self {
-        Self {
-            sample_size,
-            token_type: None,
-            masks: None,
-            file_suffix: default_suffix(),
-            index_folder: default_index_folder(),
-            special_tokens: true,
-        }
-    }
-
-    /// Returns the integer type of a token, or its default.
-    pub fn token_type(&self) -> TokenType {
-        let usual = if self.masks.is_some() { TokenType::U32 } else { TokenType::U16 };
-        self.token_type.unwrap_or(usual)
     }
 }
