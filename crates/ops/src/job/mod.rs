@@ -20,6 +20,7 @@ pub mod leaks;
 pub mod media;
 pub mod metadataset;
 pub mod mix;
+pub mod operation;
 pub(crate) mod ordered_results;
 pub mod outputs;
 pub mod poll;
