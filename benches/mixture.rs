@@ -12,7 +12,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
 use gristmill_core::{Cancel, Handles, ProblemLog, Progress};
-use gristmill_ops::tokens::mixture::{build, MixtureIndex, Request};
+use gristmill_ops::tokens::formats::mixture::{build, MixtureIndex, Request};
 use std::process::Command;
 use std::time::Duration;
 

@@ -37,7 +37,7 @@ use crate::tui::screen::{Screen, UiEnv};
 use gristmill_core::mix::{MixKind, MixPlan};
 use gristmill_core::{DedupPlan, PackPlan, PrepareMediaPlan, PreparePlan, ShardPlan};
 use gristmill_ops::operations::{erase, interrupted_run, AnyPlan, MixNew, Operation, Prepare};
-use gristmill_ops::tokens::mixture::MixtureIndexPlan;
+use gristmill_ops::tokens::formats::mixture::MixtureIndexPlan;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 

@@ -3,9 +3,9 @@
 use super::{missing, Advice, AnyPlan, Operation, Plan, QuestionNeed};
 use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
-use crate::tokens::mixture::job::{run_index, MixtureIndexReport};
-use crate::tokens::mixture::training::read_training;
-use crate::tokens::mixture::{Member, MixtureIndexPlan, TokenizerSettings, DEFAULT_SEED};
+use crate::tokens::formats::mixture::job::{run_index, MixtureIndexReport};
+use crate::tokens::formats::mixture::training::read_training;
+use crate::tokens::formats::mixture::{Member, MixtureIndexPlan, TokenizerSettings, DEFAULT_SEED};
 use gristmill_core::options::{Access, Group, OptionRow, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::table::{Align, Table};

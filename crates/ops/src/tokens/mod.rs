@@ -6,7 +6,6 @@ mod format;
 pub mod formats;
 mod hub_tokenizer;
 pub mod index;
-pub mod mixture;
 mod names;
 mod options;
 mod overlaps;

@@ -14,7 +14,7 @@ use gristmill_core::DatasetKind;
 use gristmill_data::source::documents::is_written_back;
 use gristmill_ops::operations;
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
-use gristmill_ops::tokens::mixture::{Member, MixtureIndexPlan};
+use gristmill_ops::tokens::formats::mixture::{Member, MixtureIndexPlan};
 use gristmill_storage::location::{is_bucket, is_read_only};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

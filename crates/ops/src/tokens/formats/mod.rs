@@ -31,6 +31,7 @@ mod olmo;
 
 pub(crate) use megatron::run_pair_merge;
 pub use megatron::PairMergePlan;
+pub use nanosets::mixture;
 
 use super::format::{folder_name, EndTokenNeed, FormatInfo, OutputTarget, TokenFormat};
 use super::reader::TokenReader;

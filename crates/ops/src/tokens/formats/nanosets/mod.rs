@@ -9,6 +9,7 @@ mod files;
 mod finish;
 pub mod job;
 mod logs;
+pub mod mixture;
 mod options;
 mod output;
 mod reader;

@@ -13,7 +13,9 @@ pub(crate) mod training;
 mod warnings;
 mod weights;
 
+pub use super::engine::listing;
 pub use forecast::{MixtureForecast, Share, EXACT_UP_TO};
+pub use gristmill_data::formats::nanosets::windows;
 pub use index::{build, MixtureIndex};
 pub use plan::{resolve, Member, MixtureIndexPlan, ResolvedMixture};
 pub use tokenizer::{FolderTokenizer, TokenizerSettings};

@@ -1,13 +1,11 @@
 //! The index of a mixture as two `.npy` files.
 
+use super::{build, resolve, warnings, FolderTokenizer, MixtureForecast, MixtureIndex, MixtureIndexPlan};
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::file_set::{absolute, check_space, names_there, publish, PreviousOutput, FOLDER_MODE};
 use crate::job::report::{OutputFile, RunFindings};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use crate::tokens::mixture::{
-    build, resolve, warnings, FolderTokenizer, MixtureForecast, MixtureIndex, MixtureIndexPlan,
-};
 use gristmill_core::Outcome;
 use gristmill_core::ProblemSink as _;
 pub use gristmill_data::source::kind::{DATASET_INDEX, SAMPLE_INDEX};

@@ -1,7 +1,7 @@
 //! Converts folders and numbers of windows to a request.
 
+use super::super::engine::folder::{folder_facts, FolderFacts};
 use super::{Request, TokenizerSettings, ACTIVITY, DEFAULT_SEED};
-use crate::tokens::formats::nanosets::engine::folder::{folder_facts, FolderFacts};
 use gristmill_core::{Failure, Handles, Outcome, Subject};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
