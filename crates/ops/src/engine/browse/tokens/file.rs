@@ -3,7 +3,6 @@
 use super::documents::DocumentList;
 use super::TokenCode;
 use gristmill_core::{Failure, Mutex, Outcome, TokenKind};
-use gristmill_data::formats::nanosets::index::Index;
 use gristmill_storage::read::ReadFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +29,14 @@ pub trait SpanTable: Send + Sync {
     /// # Errors
     /// The file cannot be read.
     fn spans(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>>;
+    /// Returns the ends of up to `most` documents after token `from` and before token `to`, and the number of the document that contains
+    /// `from`; no document if rows have masks or are not documents.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn ends_within(&self, _from: u64, _to: u64, _most: usize) -> Outcome<(Option<u64>, Vec<u64>)> {
+        Ok((None, Vec::new()))
+    }
     /// Returns the path of the file that contains the locations, if it is another file.
     fn index_path(&self) -> Option<&Path> {
         None
@@ -49,8 +56,6 @@ pub trait SpanTable: Send + Sync {
 
 /// The source of the ends of documents.
 pub(crate) enum Table {
-    /// The number of tokens up to the end of each document, as u64 (`.ds.index`).
-    Ends(Index),
     /// A list that is read from the end of a `.pbin`.
     List(Arc<Mutex<DocumentList>>),
     /// Rows of `sample_locations.bin`: the table, the first row, the number of rows, the number of the file.
@@ -108,7 +113,6 @@ impl TokenFile {
     /// Returns the path of the file next to this one that contains the ends of documents.
     pub(super) fn index_path(&self) -> Option<&Path> {
         match &self.table {
-            Table::Ends(index) => Some(index.path()),
             Table::Rows(table, ..) => Some(table.path()),
             Table::Spans(table) => table.index_path(),
             Table::List(_) | Table::Whole => None,
@@ -131,7 +135,6 @@ impl TokenFile {
     pub(super) fn rows(&self, window: Option<Window>) -> u64 {
         match (window, &self.table) {
             (Some(window), _) if !self.is_text() => window.rows(self.tokens()),
-            (_, Table::Ends(index)) => index.documents(),
             (_, Table::List(list)) => list.lock().len(),
             (_, Table::Rows(_, _, count, _)) => *count,
             (_, Table::Spans(table)) => table.rows(),
@@ -142,7 +145,6 @@ impl TokenFile {
     /// Returns the locations of documents. The locations in the table are checked against the size of the file.
     pub(super) fn places(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
         let mut places = match &self.table {
-            Table::Ends(index) => self.by_ends(index, first, count)?,
             Table::List(list) => {
                 let spans = list.lock().spans(first, count);
                 spans.into_iter().map(|(from, to)| RowSpan { from, to, defect: None }).collect()
@@ -175,28 +177,10 @@ impl TokenFile {
         }
     }
 
-    fn by_ends(&self, index: &Index, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
-        let before = u64::from(first > 0);
-        let mut ends = index.ends(first - before, count.saturating_add(1))?.into_iter();
-        let mut from = if first > 0 { ends.next().unwrap_or(0) } else { 0 };
-        let size = self.code.size();
-        let place = |end: u64| {
-            let place = RowSpan { from: from.saturating_mul(size), to: end.saturating_mul(size), defect: None };
-            from = end;
-            place
-        };
-        Ok(ends.take(count).map(place).collect())
-    }
-
     /// Returns the ends of documents after token `from` and before token `to`, and the number of the document that contains `from`.
     pub(super) fn ends_within(&self, from: u64, to: u64) -> Outcome<(Option<u64>, Vec<u64>)> {
         match &self.table {
-            Table::Ends(index) => {
-                let first = index.document_of(from)?;
-                let most = to.saturating_sub(from).min(MAX_ENDS as u64);
-                let ends = index.ends(first, usize::try_from(most).unwrap_or(MAX_ENDS))?;
-                Ok((Some(first), ends.into_iter().take_while(|end| *end < to).collect()))
-            }
+            Table::Spans(table) => table.ends_within(from, to, MAX_ENDS),
             Table::List(list) => {
                 let size = self.code.size();
                 let list = list.lock();
@@ -204,7 +188,7 @@ impl TokenFile {
                 let ends = list.ends(first.unwrap_or(0), to * size, MAX_ENDS);
                 Ok((first, ends.into_iter().map(|end| end / size).filter(|end| *end > from).collect()))
             }
-            Table::Rows(..) | Table::Spans(_) | Table::Whole => Ok((None, Vec::new())),
+            Table::Rows(..) | Table::Whole => Ok((None, Vec::new())),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A folder of `.ds` files (docs/formats/nanosets.md §1).
 
-use crate::engine::browse::tokens::{CompanionInfo, Listing, LossMask, Table, TokenFile, ACTIVITY};
+use crate::engine::browse::tokens::{CompanionInfo, Listing, LossMask, RowSpan, SpanTable, Table, TokenFile, ACTIVITY};
 use crate::engine::browse::TokenBrowser;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::nanosets::index::Index;
@@ -54,17 +54,19 @@ fn file(path: &Path) -> (TokenFile, Option<String>) {
     let bytes = files::metadata(path).map_or(0, |facts| facts.len());
     let size = metadata.as_ref().map_or(2, |found| found.token_size.bytes());
     let code = TokenCode::little(u8::try_from(size).unwrap_or(2));
-    let table = match Index::open(&index_path(path)) {
-        Ok(index) => Table::Ends(index),
+    let index = match Index::open(&index_path(path)) {
+        Ok(index) => Some(index),
         Err(failure) => {
             trouble.get_or_insert(failure.why);
-            Table::Whole
+            None
         }
     };
     let loss = Some(loss_path(path)).filter(|loss| files::is_file(loss)).map(LossMask::File);
     if trouble.is_none() {
-        trouble = find_inconsistency(bytes, &metadata, &table);
+        trouble = find_inconsistency(bytes, &metadata, index.as_ref());
     }
+    let table =
+        index.map_or(Table::Whole, |index| Table::Spans(Arc::new(DocumentEnds { index, token_bytes: code.size() })));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let file = TokenFile {
         name: Arc::from(name),
@@ -81,8 +83,44 @@ fn file(path: &Path) -> (TokenFile, Option<String>) {
     (file, metadata.map(|found| found.tokenizer))
 }
 
+/// The documents of a file, by its index of their ends (`.ds.index`).
+struct DocumentEnds {
+    index: Index,
+    token_bytes: u64,
+}
+
+impl SpanTable for DocumentEnds {
+    fn rows(&self) -> u64 {
+        self.index.documents()
+    }
+
+    fn spans(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
+        let before = u64::from(first > 0);
+        let mut ends = self.index.ends(first - before, count.saturating_add(1))?.into_iter();
+        let mut from = if first > 0 { ends.next().unwrap_or(0) } else { 0 };
+        let size = self.token_bytes;
+        let place = |end: u64| {
+            let place = RowSpan { from: from.saturating_mul(size), to: end.saturating_mul(size), defect: None };
+            from = end;
+            place
+        };
+        Ok(ends.take(count).map(place).collect())
+    }
+
+    fn ends_within(&self, from: u64, to: u64, most: usize) -> Outcome<(Option<u64>, Vec<u64>)> {
+        let first = self.index.document_of(from)?;
+        let count = usize::try_from(to.saturating_sub(from)).map_or(most, |tokens| tokens.min(most));
+        let ends = self.index.ends(first, count)?;
+        Ok((Some(first), ends.into_iter().take_while(|end| *end < to).collect()))
+    }
+
+    fn index_path(&self) -> Option<&Path> {
+        Some(self.index.path())
+    }
+}
+
 /// Returns the first inconsistency between the files of one shard.
-fn find_inconsistency(bytes: u64, metadata: &Option<Metadata>, table: &Table) -> Option<String> {
+fn find_inconsistency(bytes: u64, metadata: &Option<Metadata>, index: Option<&Index>) -> Option<String> {
     let Some(metadata) = metadata else { return Some("it has no .ds.metadata: two bytes a token are taken".into()) };
     let size = metadata.token_size.bytes();
     let tokens = bytes / size;
@@ -96,8 +134,7 @@ fn find_inconsistency(bytes: u64, metadata: &Option<Metadata>, table: &Table) ->
             metadata.tokens
         ));
     }
-    let Table::Ends(index) = table else { return None };
-    match index.last_end() {
+    match index?.last_end() {
         Ok(end) if end != tokens => {
             Some(format!("it holds {}, its index ends at {end}", gristmill_core::text::count(tokens, "token")))
         }
