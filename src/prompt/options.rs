@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn prompted_options_have_unique_names() {
-        for operation in OPERATIONS {
+        for operation in OPERATIONS.iter() {
             let names: Vec<String> = offered(&*operation.blank()).iter().map(name).collect();
             let unique: std::collections::BTreeSet<&String> = names.iter().collect();
             assert_eq!(unique.len(), names.len(), "{}: {names:?}", operation.name());
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn options_in_advice_order_exist() {
         let options = RunOptions::default();
-        for operation in OPERATIONS {
+        for operation in OPERATIONS.iter() {
             let rows = operation.options();
             let advice = operation.advice(&options);
             let unknown: Vec<_> =

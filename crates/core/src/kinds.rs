@@ -2,6 +2,7 @@
 
 use super::facts::DatasetKind;
 use super::failure::Failure;
+use super::pack::RAW_INDEX_TITLE;
 use super::problem::Subject;
 use super::text::shell_quote;
 
@@ -327,7 +328,7 @@ const PACKED_JSONL: KindInfo = KindInfo {
 
 const RAW_INDEX: KindInfo = KindInfo {
     id: "raw-index",
-    title: "raw index of Modalities",
+    title: RAW_INDEX_TITLE,
     flags: &["--source"],
     is_described: true,
     figures: NO_FIGURES,

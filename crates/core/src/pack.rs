@@ -10,6 +10,7 @@ mod olmo;
 pub use forager::{ForagerTarget, MaskedParts, SampleSize};
 pub use mds::MdsTarget;
 pub use megatron::{EmptyTexts, MegatronTarget};
+pub(crate) use modalities::RAW_INDEX_TITLE;
 pub use modalities::{ModalitiesTarget, DEFAULT_BATCH_LINES};
 pub use nanosets::{NameProfile, NanosetsTarget, TaskShare};
 pub use olmo::{DocumentId, OlmoTarget, DEFAULT_OLMO_FILE_TOKENS};

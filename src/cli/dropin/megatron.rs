@@ -9,8 +9,8 @@ use super::megatron_tokenizer::{choose, ChosenTokenizer, TokenizerArgs};
 use clap::{value_parser, Args, Subcommand};
 use gristmill_core::pack::{EmptyTexts, MegatronTarget, TextField};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
-use gristmill_ops::operations::{erase, MegatronMerge, Pack};
-use gristmill_ops::tokens::formats::PairMergePlan;
+use gristmill_ops::operations::{erase, Pack};
+use gristmill_ops::tokens::formats::{MegatronMerge, PairMergePlan};
 use gristmill_storage::files;
 use std::path::PathBuf;
 

@@ -8,13 +8,12 @@ use super::super::{operation, paths};
 use clap::{Args, Subcommand, ValueEnum};
 use gristmill_core::text::shell_quote;
 use gristmill_core::{ExitClass, Failure, Outcome, ProblemKind, Subject};
-use gristmill_ops::operations::{
-    erase, Index, IndexFormat, IndexPlan, InstructionPlan, ModalitiesInstruction, Pack, Plan as _,
-};
+use gristmill_ops::operations::{erase, Index, IndexFormat, IndexPlan, Pack, Plan as _};
 use gristmill_ops::tokens::formats::modalities::engine::chunk::{files_of_list, Chunk};
 use gristmill_ops::tokens::formats::modalities::engine::config;
 use gristmill_ops::tokens::formats::modalities::job::ExistingFile;
 use gristmill_ops::tokens::formats::modalities::job::{ExistingOutput, Rewrite, RewritePlan};
+use gristmill_ops::tokens::formats::modalities::operations::{InstructionPlan, ModalitiesInstruction};
 use gristmill_pycompat::random::Seed;
 use gristmill_storage::files;
 use serde_json::{json, Map, Value};

@@ -6,7 +6,7 @@ use super::super::report;
 use super::super::task::{print_findings, run_with_progress};
 use gristmill_ops::job::report::counts_value;
 use gristmill_ops::job::report::Report as _;
-use gristmill_ops::operations::RewritePreview;
+use gristmill_ops::tokens::formats::modalities::operations::RewritePreview;
 use gristmill_ops::tokens::formats::modalities::job::{start, RewritePlan};
 use serde_json::json;
 

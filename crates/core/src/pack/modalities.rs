@@ -29,6 +29,9 @@ pub struct ModalitiesTarget {
     pub batch_lines: u64,
 }
 
+/// User-facing name of the index of a file of text.
+pub(crate) const RAW_INDEX_TITLE: &str = "raw index of Modalities";
+
 /// Default number of lines per batch.
 pub const DEFAULT_BATCH_LINES: u64 = 1_000;
 

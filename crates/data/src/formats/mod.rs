@@ -16,8 +16,9 @@ pub mod olmo;
 pub mod sqlite;
 pub mod tar_writer;
 
-pub use forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
+pub use forager::{FILE_LOCATION, INDEX_FOLDER, SAMPLE_LOCATIONS};
 pub use megatron::missing_part;
+pub use modalities::raw_index;
 
 use gristmill_core::TokenKind;
 use gristmill_storage::files::{self, FolderEntry};

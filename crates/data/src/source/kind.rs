@@ -3,7 +3,7 @@
 use super::discover::{is_shard_name, shard_range};
 use super::documents::{table_kind, FolderTables, Packing};
 use crate::formats::energon::tables::has_only_media;
-use crate::formats::{bsade, missing_part, modalities, only_pair, TOKEN_KINDS};
+use crate::formats::{bsade, missing_part, only_pair, raw_index, TOKEN_KINDS};
 use gristmill_core::text::{display_safe, shell_quote};
 use gristmill_core::{DatasetKind, Failure, Outcome, TableKind, TokenKind};
 use gristmill_media::kind::type_by_extension;
@@ -81,7 +81,7 @@ fn kind_of_file(path: &Path) -> DatasetKind {
     match table_kind(&name) {
         Some(table) => DatasetKind::Table(table),
         None if is_packed_jsonl(&name) => DatasetKind::PackedJsonl,
-        None if modalities::raw_index::is_raw_index(path) => DatasetKind::RawIndex,
+        None if raw_index::is_raw_index(path) => DatasetKind::RawIndex,
         None => DatasetKind::OtherFile,
     }
 }

@@ -9,12 +9,11 @@ use crate::job::check::run_single_shard;
 use crate::job::dedup;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
-use crate::tokens::formats::modalities::engine::check::{lint_index, verify_index};
+use crate::tokens::formats::raw_index::{lint_index, rerun_hint, source_of, verify_index};
 use gristmill_core::text::bytes as size;
 use gristmill_core::text::{count, grouped, shell_quote};
 use gristmill_core::{Cancel, ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_data::formats::bsade::{shard_folder, Shard};
-use gristmill_data::formats::modalities::with_suffix;
 use gristmill_data::source::discover::named_shards;
 use gristmill_data::source::documents::{layout_of, list_jsonl, Compression, Selection};
 use gristmill_data::source::file_start::FileStart;
@@ -84,7 +83,7 @@ impl DatasetReader for RawIndex {
         if !request.is_deep {
             return lint_index(&dataset.path, handles).map(CheckReport::from);
         }
-        let source = request.source.clone().unwrap_or_else(|| with_suffix(&dataset.path, ".jsonl"));
+        let source = request.source.clone().unwrap_or_else(|| source_of(&dataset.path));
         if !files::exists(&source) {
             return Err(Failure::usage("comparing the index", "the file that it indexes is not next to it")
                 .on(Subject::path(source))
@@ -94,11 +93,9 @@ impl DatasetReader for RawIndex {
     }
 
     fn repair(&self, dataset: &Dataset, _: bool, _: RunOptions) -> Outcome<Task<RepairReport>> {
-        let source = with_suffix(&dataset.path, ".jsonl");
-        let quoted = shell_quote(&source.to_string_lossy());
         Err(Failure::usage("repairing", "a raw index is not repaired")
             .on(Subject::path(&dataset.path))
-            .with_hint(format!("make it again: gristmill index {quoted} --format modalities")))
+            .with_hint(rerun_hint(&dataset.path)))
     }
 }
 

@@ -23,6 +23,7 @@ use crate::job::recover::recover_interrupted;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use crate::job::unfinished::explain_by_run;
+use crate::tokens::formats;
 use gristmill_core::kinds::Support;
 use gristmill_core::{Cancel, DatasetKind, Failure, Handles, Outcome, ProblemSink, RunOptions, Subject};
 use gristmill_data::formats::missing_part;
@@ -172,7 +173,10 @@ impl Dataset {
         if request.sequence_length.is_some() && !reader(self.kind).has_windows(self) {
             return Err(Failure::usage("counting windows", "it is no folder of .ds files")
                 .on(Subject::path(&self.path))
-                .with_hint("--sequence-length is for token folders of Nanosets"));
+                .with_hint(format!(
+                    "--sequence-length is for token folders of {}",
+                    formats::framework_with_windows()
+                )));
         }
         reader(self.kind).info(self, request, handles).map_err(|failure| self.explain(failure))
     }

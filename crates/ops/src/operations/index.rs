@@ -1,39 +1,33 @@
-//! `index`: raw indexes of Modalities, and the plain index of Forager.
+//! `index`: an index next to text, of a file or of a folder.
 
 use super::{missing, Operation, Plan};
 use crate::job::pool::run_units;
 use crate::job::report::{counts_value, problem_table, Report, ReportLine};
 use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
-use crate::tokens::formats::forager::index_job::{run as run_forager, ForagerIndexPlan};
-use crate::tokens::formats::modalities::job::{run_raw, start_raw, ExistingFile, RawIndexPlan};
-use crate::tokens::index::IndexReport;
+pub use crate::tokens::formats::IndexFormat;
+use crate::tokens::formats::{FILE_INDEX, FOLDER_INDEX, INDEX_ABOUT, INDEX_PATHS};
+use crate::tokens::index::{ExistingFile, IndexReport, IndexRequest};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};
 use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
-use gristmill_data::formats::forager::INDEX_FOLDER;
+use gristmill_data::formats::INDEX_FOLDER;
 use gristmill_data::source::documents::{list_jsonl, Selection};
 use gristmill_storage::files;
+use gristmill_storage::fs::RealFs;
 use gristmill_storage::location::{is_read_only, is_remote};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
 const ACTIVITY: &str = "indexing";
+/// Name of the task that indexes one of several files.
+const FILE_TASK: &str = "raw-index";
 /// Number of files in a store that are indexed in parallel.
 const STORE_FILES: usize = 16;
-
-/// The program that reads an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum IndexFormat {
-    /// A raw index next to each file.
-    Modalities,
-    /// One index for a folder.
-    Forager,
-}
 
 /// Plan of `index`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,10 +73,7 @@ impl Plan for IndexPlan {
 
 type Spec = OptionSpec<IndexPlan>;
 
-const FORMATS: &[Choice] = &[
-    Choice { name: "modalities", help: "One .idx next to each file; every line is checked" },
-    Choice { name: "forager", help: "One index/ for a folder; every line is a sample as it is" },
-];
+const FORMATS: &[Choice] = &[FILE_INDEX.choice, FOLDER_INDEX.choice];
 
 const POLICIES: &[Choice] = &[
     Choice { name: "error", help: "Keep it and refuse the run" },
@@ -91,40 +82,21 @@ const POLICIES: &[Choice] = &[
 ];
 
 const MAIN: &[Spec] = &[
-    Spec::new(
-        "path",
-        "PATH",
-        "Modalities: .jsonl files, or folders of them; Forager: the folder that contains the files",
-        paths!(paths),
-    )
-    .or_read_store()
-    .positional()
-    .required(),
+    Spec::new("path", "PATH", INDEX_PATHS, paths!(paths)).or_read_store().positional().required(),
     Spec::new(
         "format",
         "FORMAT",
         "The program that reads the index",
         Access::Choice {
             choices: FORMATS,
-            get: |plan| {
-                plan.format.map(|format| match format {
-                    IndexFormat::Modalities => "modalities",
-                    IndexFormat::Forager => "forager",
-                })
-            },
-            set: |plan, name| {
-                plan.format = match name {
-                    "modalities" => Some(IndexFormat::Modalities),
-                    "forager" => Some(IndexFormat::Forager),
-                    _ => None,
-                }
-            },
+            get: |plan| plan.format.map(|format| format.info().choice.name),
+            set: |plan, name| plan.format = IndexFormat::named(name),
         },
     )
     .required(),
 ];
 
-const RAW: &[Spec] = &[
+const OF_FILE: &[Spec] = &[
     Spec::new("index-path", "FILE", "Index to write, of a single file", optional_path!(index_path))
         .or_store()
         .aliases(&["index_path"])
@@ -151,7 +123,7 @@ const RAW: &[Spec] = &[
     ),
 ];
 
-const OF_FORAGER: &[Spec] =
+const OF_FOLDER: &[Spec] =
     &[Spec::new("index-folder", "NAME", "Name of the folder of the index", text!(index_folder)).unset(INDEX_FOLDER)];
 
 const GLOBAL: &[Spec] = &[Spec::new("compat", "", "", switch!(compat)).global()];
@@ -164,15 +136,15 @@ impl Operation for Index {
     type Preview = IndexReports;
     type Report = IndexReports;
     const NAME: &'static str = "index";
-    const ABOUT: &'static str = "Write an index next to text: where each line begins, for Modalities or Forager";
+    const ABOUT: &'static str = INDEX_ABOUT;
     const ACTIVITY: &'static str = "indexing";
     const PLAN_OF: &'static str = "indexing text";
     const GROUPS: &'static [Group<Self::Plan>] = &[
         Group::new("", "settings", MAIN),
-        Group::new("Modalities", "settings", RAW)
-            .needs("--format modalities", |plan| plan.format == Some(IndexFormat::Modalities)),
-        Group::new("Forager", "settings", OF_FORAGER)
-            .needs("--format forager", |plan| plan.format == Some(IndexFormat::Forager)),
+        Group::new(FILE_INDEX.title, "settings", OF_FILE)
+            .needs(FILE_INDEX.needs, |plan| plan.format.is_some_and(|format| !format.info().is_of_folder)),
+        Group::new(FOLDER_INDEX.title, "settings", OF_FOLDER)
+            .needs(FOLDER_INDEX.needs, |plan| plan.format.is_some_and(|format| format.info().is_of_folder)),
         Group::new("", "", GLOBAL),
     ];
 
@@ -193,8 +165,9 @@ impl Operation for Index {
         if plan.skip_bad_lines && plan.compat {
             refuse("--skip-bad-lines", "the reference program, which --compat follows, refuses such files", "");
         }
-        if plan.format == Some(IndexFormat::Forager) && plan.paths.len() > 1 {
-            refuse("PATH", "an index of Forager is for one folder", "");
+        let of_folder = plan.format.map(IndexFormat::info).filter(|format| format.is_of_folder);
+        if let Some(format) = of_folder.filter(|_| plan.paths.len() > 1) {
+            refuse("PATH", &format!("an index of {} is for one folder", format.title), "");
         }
         found
     }
@@ -210,32 +183,30 @@ impl Operation for Index {
 
 /// Whether a run writes one index, instead of one for each of several files.
 fn is_single(plan: &IndexPlan) -> bool {
-    match (plan.format, plan.paths.as_slice()) {
-        (Some(IndexFormat::Forager), _) => true,
-        (_, [file]) => !files::is_dir(file),
+    match plan.paths.as_slice() {
+        _ if plan.format.is_some_and(|format| format.info().is_of_folder) => true,
+        [file] => !files::is_dir(file),
         _ => false,
     }
 }
 
 fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexReports> {
-    let raw = |source: &PathBuf| RawIndexPlan {
-        index: plan.index_path.clone(),
+    let missing = || Failure::usage(ACTIVITY, "the format or the path is missing");
+    let format = plan.format.ok_or_else(missing)?.info();
+    let request = |source: &PathBuf| IndexRequest {
+        source: source.clone(),
+        index_path: plan.index_path.clone(),
         existing: plan.file_existence_policy,
         skip_bad_lines: plan.skip_bad_lines,
+        index_folder: plan.index_folder.clone(),
         is_dry,
-        ..RawIndexPlan::new(source)
     };
     let mut reports = IndexReports { is_single: is_single(plan), ..IndexReports::default() };
-    match (plan.format, plan.paths.as_slice()) {
-        (Some(IndexFormat::Forager), [folder]) => {
-            let index_folder = plan.index_folder.clone().unwrap_or_else(|| INDEX_FOLDER.to_owned());
-            let forager = ForagerIndexPlan { index_folder, is_dry, ..ForagerIndexPlan::new(folder) };
-            reports.indexes.push((folder.clone(), run_forager(&forager, context)?));
+    match plan.paths.as_slice() {
+        [source] if reports.is_single => {
+            reports.indexes.push((source.clone(), (format.run)(&request(source), context)?));
         }
-        (Some(IndexFormat::Modalities), [file]) if reports.is_single => {
-            reports.indexes.push((file.clone(), run_raw(&raw(file), context)?));
-        }
-        (Some(IndexFormat::Modalities), paths) => {
+        paths if !format.is_of_folder => {
             let selection = Selection { follows_reference: true, ..Selection::default() };
             let listing = list_jsonl(paths, selection, &context.cancel)?;
             listing.problems.into_iter().try_for_each(|problem| context.problems.report(problem))?;
@@ -246,7 +217,12 @@ fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexR
                 context.problems.report(Problem::note(ProblemKind::Other, Subject::path(&file.path), why))?;
             }
             let sources: Vec<PathBuf> = plain.into_iter().map(|file| file.path).collect();
-            let results = index_each(&sources, &|source| start_raw(raw(source), context.options.clone()), context)?;
+            let start = |source: &PathBuf| {
+                let request = request(source);
+                let options = context.options.clone();
+                Task::start(FILE_TASK, options, Arc::new(RealFs), move |context| (format.run)(&request, context))
+            };
+            let results = index_each(&sources, &start, context)?;
             for (source, result) in sources.into_iter().zip(results) {
                 match result {
                     Some(Ok(report)) => reports.indexes.push((source, report)),
@@ -260,7 +236,7 @@ fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexR
                 return reports.failures.pop().map_or_else(|| Ok(reports), Err);
             }
         }
-        _ => return Err(Failure::usage(ACTIVITY, "the format or the path is missing")),
+        _ => return Err(missing()),
     }
     reports.problems = context.problems.to_vec();
     reports.counts = context.problems.counts();
@@ -354,7 +330,7 @@ fn lines(path: &str, report: &IndexReport, is_preview: bool) -> Vec<ReportLine> 
         return vec![ReportLine::success("Nothing to do.", format!(" {index} already exists and was left alone."))];
     }
     let mut what = format!("{}, {}", count(report.samples, "sample"), bytes(report.bytes));
-    if report.format == "forager" {
+    if IndexFormat::named(report.format).is_some_and(|format| format.info().is_of_folder) {
         what.push_str(&format!(" in {}", count(report.files, "file")));
     }
     let written: Vec<String> = report

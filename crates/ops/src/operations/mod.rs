@@ -1,7 +1,7 @@
 //! The operations of plans. Each operation is a table of options, a preview and a run. Front ends access operations only through
 //! [`OPERATIONS`].
 //!
-//! A new operation is a module here and its row in [`OPERATIONS`]. Arguments, help, completions, the printed command, plan files,
+//! A new operation is a module here and its row in [`OPERATIONS`]; one on the files of a token format is in the folder of the format. Arguments, help, completions, the printed command, plan files,
 //! `--dry-run` and `--json` are derived from it.
 
 mod count;
@@ -9,13 +9,8 @@ mod cp;
 pub mod dedup;
 mod index;
 mod media_filters;
-mod megatron_merge;
 mod mix_index;
 mod mix_new;
-mod modalities;
-mod modalities_instruction;
-mod nanosets_merge;
-mod nanosets_shuffle;
 pub mod pack;
 pub mod paths;
 mod plan_file;
@@ -28,13 +23,8 @@ pub use cp::CopyFiles;
 pub use dedup::lines::{passages, PlannedResult};
 pub use dedup::Dedup;
 pub use index::{Index, IndexFormat, IndexPlan};
-pub use megatron_merge::MegatronMerge;
 pub use mix_index::MixIndex;
 pub use mix_new::MixNew;
-pub use modalities::{ModalitiesChunk, ModalitiesFilter, ModalitiesMerge, ModalitiesShuffle, RewritePreview};
-pub use modalities_instruction::{InstructionPlan, ModalitiesInstruction};
-pub use nanosets_merge::NanosetsMerge;
-pub use nanosets_shuffle::NanosetsShuffle;
 pub use pack::Pack;
 pub use plan_file::{check_replaceable, write_plan};
 pub use prepare::Prepare;
@@ -50,17 +40,28 @@ pub use crate::job::operation::{
 use crate::engine::plan::file;
 use crate::job::dedup::external_scratch;
 use crate::job::operation::{absolute, command_line_of, file_name, Entry};
+use crate::tokens::formats::TOKEN_FORMATS;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 /// Maximum size of a plan file, in bytes; this program writes no larger ones.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
 
-/// All operations, in the order of the help text.
-pub static OPERATIONS: &[&dyn AnyOperation] = &[
+/// All operations, in the order of the help text. Those on the files of a token format are rows of the format.
+pub static OPERATIONS: LazyLock<Vec<&dyn AnyOperation>> = LazyLock::new(|| {
+    GENERAL_OPERATIONS
+        .iter()
+        .copied()
+        .chain(TOKEN_FORMATS.iter().flat_map(|format| format.info().operations.iter().copied()))
+        .collect()
+});
+
+/// The operations that are not on the files of one token format.
+const GENERAL_OPERATIONS: &[&dyn AnyOperation] = &[
     &Entry::<Prepare>::NEW,
     &Entry::<PrepareMedia>::NEW,
     &Entry::<Pack>::NEW,
@@ -71,14 +72,6 @@ pub static OPERATIONS: &[&dyn AnyOperation] = &[
     &Entry::<Index>::NEW,
     &Entry::<MixNew>::NEW,
     &Entry::<MixIndex>::NEW,
-    &Entry::<ModalitiesMerge>::NEW,
-    &Entry::<ModalitiesShuffle>::NEW,
-    &Entry::<ModalitiesChunk>::NEW,
-    &Entry::<ModalitiesFilter>::NEW,
-    &Entry::<ModalitiesInstruction>::NEW,
-    &Entry::<MegatronMerge>::NEW,
-    &Entry::<NanosetsMerge>::NEW,
-    &Entry::<NanosetsShuffle>::NEW,
 ];
 
 /// Returns the operation with this command name.
@@ -192,7 +185,7 @@ mod tests {
 
     #[test]
     fn every_option_changes_the_plan_and_is_read_back_from_its_file() {
-        for operation in OPERATIONS {
+        for operation in OPERATIONS.iter() {
             for row in operation.options().into_iter().filter(|row| row.kind.is_stored()) {
                 let info = row.info;
                 let name = format!("{} --{}", operation.name(), info.name);
@@ -217,7 +210,7 @@ mod tests {
 
     #[test]
     fn every_form_step_has_options_and_every_option_has_a_help_text() {
-        for operation in OPERATIONS {
+        for operation in OPERATIONS.iter() {
             let rows = operation.options();
             for step in operation.steps() {
                 assert!(rows.iter().any(|row| row.step == step.id), "{}: {}", operation.name(), step.id);

@@ -7,6 +7,7 @@ use super::options::SharedAnswer;
 use super::reader::TokenReader;
 use super::spool::Mark;
 use super::spools::{SpoolRules, SpoolSet};
+use crate::job::operation::AnyOperation;
 use crate::job::publish::FinishedFile;
 use crate::job::task::TaskContext;
 use crate::tokens::encode::{EncodedBlock, EncodingSpec, RowAssignment};
@@ -33,6 +34,8 @@ pub(crate) struct FormatInfo {
     pub(crate) unit: &'static str,
     /// The readers of its files, one for each layout; empty if this program cannot read them.
     pub(crate) readers: &'static [&'static dyn TokenReader],
+    /// The operations on its files, in addition to packing.
+    pub(crate) operations: &'static [&'static dyn AnyOperation],
     /// Whether training reads each file on its own, not the folder as a whole.
     pub(crate) has_single_files: bool,
     /// Whether `--bos-token` begins documents.
@@ -58,6 +61,7 @@ impl Default for FormatInfo {
         Self {
             unit: "sample",
             readers: &[],
+            operations: &[],
             has_single_files: false,
             takes_begin_token: false,
             names_inputs: false,

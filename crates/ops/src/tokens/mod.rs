@@ -16,5 +16,4 @@ mod spool;
 mod spools;
 
 pub(crate) use format::{EndTokenNeed, TokenFormat};
-pub use formats::modalities::instruction::{run_instruction, InstructionReport, PartitionReport};
 pub(crate) use hub_tokenizer::load_tokenizer;

@@ -94,7 +94,7 @@ fn form_fields_follow_option_table() {
 fn complete_help_of_the_focused_field_is_shown() {
     let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
     let joined = |words: &str| words.split_whitespace().collect::<Vec<_>>().join(" ");
-    for operation in OPERATIONS {
+    for operation in OPERATIONS.iter() {
         let mut test = FormTest::new(operation.blank(), PreviewGuide::new(draw_printed, &env));
         test.form.advanced = true;
         for step in operation.steps() {

@@ -3,9 +3,8 @@
 use crate::tui::guides::weights::WeightedRow;
 use gristmill_core::text::display_safe;
 use gristmill_core::{DatasetKind, ProblemLog};
-use gristmill_data::formats::nanosets::windows;
 use gristmill_data::source::kind::token_folder_kind;
-use gristmill_ops::tokens::formats::nanosets::engine::listing;
+use gristmill_ops::tokens::formats::mixture::{listing, windows};
 use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 

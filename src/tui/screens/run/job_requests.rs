@@ -7,7 +7,6 @@ use crate::tui::{recent, widgets::text};
 use gristmill_core::options::Answer;
 use gristmill_core::text::shell_quote;
 use gristmill_core::{DedupPlan, PackPlan, PreparePlan};
-use gristmill_data::formats::modalities::kind::packed_files;
 use gristmill_ops::engine::plan::CommandLine;
 use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack, Prepare};
 use gristmill_ops::tokens::formats;
@@ -114,7 +113,7 @@ fn is_known(plan: &PackPlan) -> bool {
     let is_folder = |input: &String| !is_remote(Path::new(input)) && files::is_dir(input);
     let several = plan.inputs.len() > 1 || plan.inputs.iter().any(is_folder);
     // A folder that also holds other files is not recognized as packed tokens.
-    let is_mixed = files::is_dir(output) && packed_files(output).is_none() && !is_empty(output);
+    let is_mixed = files::is_dir(output) && !formats::has_only_files_of(plan, output) && !is_empty(output);
     let is_folder = several || plan.paths_file.is_some() || plan.output.ends_with('/') || files::is_dir(output);
     !is_mixed && (is_folder || output.extension().is_some_and(|end| end == "pbin"))
 }

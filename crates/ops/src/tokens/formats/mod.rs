@@ -29,19 +29,22 @@ pub mod modalities;
 pub mod nanosets;
 mod olmo;
 
-pub(crate) use megatron::run_pair_merge;
-pub use megatron::PairMergePlan;
+pub use megatron::{MegatronMerge, PairMergePlan};
+pub use modalities::engine::config::configured_threads;
+pub(crate) use modalities::raw_index;
 pub use nanosets::mixture;
 
 use super::format::{folder_name, EndTokenNeed, FormatInfo, OutputTarget, TokenFormat};
 use super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
+use crate::tokens::index::IndexFormatInfo;
 use crate::tokens::options::SharedAnswer;
 use gristmill_core::options::{Choice, Group};
 use gristmill_core::{Failure, Outcome, PackPlan, TokenKind};
 use gristmill_data::source::documents::DocumentRules;
 use gristmill_storage::files;
 use gristmill_tokenizer::Tokenizer;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 macro_rules! token_formats {
@@ -64,6 +67,41 @@ pub(crate) const LOSS_MASKS: &[Choice] = &[
     nanosets::LOSS_MASKS,
     forager::LOSS_MASKS,
 ];
+
+/// The program that reads an index of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IndexFormat {
+    /// A raw index next to each file.
+    Modalities,
+    /// One index for a folder.
+    Forager,
+}
+
+/// The index next to a file.
+pub(crate) const FILE_INDEX: IndexFormatInfo = modalities::INDEX;
+/// The index of a folder.
+pub(crate) const FOLDER_INDEX: IndexFormatInfo = forager::INDEX;
+/// Description of `index` in one line.
+pub(crate) const INDEX_ABOUT: &str = "Write an index next to text: where each line begins, for Modalities or Forager";
+/// Help of the paths of `index`.
+pub(crate) const INDEX_PATHS: &str =
+    "Modalities: .jsonl files, or folders of them; Forager: the folder that contains the files";
+
+impl IndexFormat {
+    /// Returns the format with this value of `--format`.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Modalities, Self::Forager].into_iter().find(|format| format.info().choice.name == name)
+    }
+
+    /// Returns its properties.
+    pub(crate) fn info(self) -> &'static IndexFormatInfo {
+        match self {
+            Self::Modalities => &FILE_INDEX,
+            Self::Forager => &FOLDER_INDEX,
+        }
+    }
+}
 
 /// Returns the formats that a plan chooses, in the order in which they are written and listed.
 pub(crate) fn chosen(plan: &PackPlan) -> Vec<&'static dyn TokenFormat> {
@@ -120,6 +158,18 @@ pub fn item(name: &str) -> &'static str {
 /// Whether a plan has one format, and training reads each of its files on its own.
 pub fn has_single_files(plan: &PackPlan) -> bool {
     only_format(plan).is_some_and(|format| format.info().has_single_files)
+}
+
+/// Whether a folder has files of the format of a plan and no others.
+pub fn has_only_files_of(plan: &PackPlan, folder: &Path) -> bool {
+    let readers = only_format(plan).map_or(&[][..], |format| format.info().readers);
+    readers.iter().map(|reader| reader.kind()).any(|kind| !kind.is_file && (kind.detect)(folder))
+}
+
+/// Returns the framework whose training windows `--sequence-length` counts.
+pub(crate) fn framework_with_windows() -> &'static str {
+    let mut readers = TOKEN_FORMATS.iter().flat_map(|format| format.info().readers);
+    readers.find(|reader| reader.has_windows()).map_or("", |reader| reader.kind().title)
 }
 
 /// Returns the document rules of the first format of a plan; if no format is chosen, those of the most permissive format.

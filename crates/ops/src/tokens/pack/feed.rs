@@ -4,7 +4,7 @@ use super::inputs::{check_unchanged, Pass};
 use super::journal::ResumePosition;
 use crate::tokens::encode::{FileBlock, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
-use gristmill_data::formats::modalities::raw_index;
+use gristmill_data::formats::raw_index;
 use gristmill_data::source::documents::{
     BlockReader, DocumentBlock, DocumentFields, Position, TextFile, MAX_LINE_BYTES,
 };

@@ -18,18 +18,35 @@ pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
 use super::super::format::{AssignedFiles, EndTokenNeed, FileAssignmentRequest, FormatInfo, OutputTarget, TokenFormat};
 use crate::tokens::encode::EncodingSpec;
+use crate::tokens::index::IndexFormatInfo;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
+use gristmill_core::options::Choice;
 use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize};
 use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_data::formats::forager::INDEX_FOLDER;
 use gristmill_data::source::documents::{DocumentRules, InputRules};
 use gristmill_storage::files::is_dir;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_tokenizer::Tokenizer;
+use index_job::ForagerIndexPlan;
 use options::{usual_forager, usual_parts};
 use std::path::{Path, PathBuf};
 
 /// The folder of the samples, next to the index.
 const SAMPLES: &str = "tokenized-samples";
+
+/// The plain index of a folder.
+pub(super) const INDEX: IndexFormatInfo = IndexFormatInfo {
+    choice: Choice { name: "forager", help: "One index/ for a folder; every line is a sample as it is" },
+    title: "Forager",
+    needs: "--format forager",
+    is_of_folder: true,
+    run: |request, context| {
+        let index_folder = request.index_folder.clone().unwrap_or_else(|| INDEX_FOLDER.to_owned());
+        let plan = ForagerIndexPlan { index_folder, is_dry: request.is_dry, ..ForagerIndexPlan::new(&request.source) };
+        index_job::run(&plan, context)
+    },
+};
 
 /// The format `forager`.
 pub(super) struct Forager;

@@ -5,6 +5,7 @@ mod encoding;
 mod files;
 mod index;
 mod merge;
+mod merge_operation;
 mod options;
 mod output;
 mod pair;
@@ -12,13 +13,14 @@ mod reader;
 mod repair;
 mod writer;
 
-pub(crate) use merge::run_pair_merge;
 pub use merge::PairMergePlan;
+pub use merge_operation::MegatronMerge;
 pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{
     folder_name, AssignedFiles, EndTokenNeed, FileAssignmentRequest, FormatInfo, OutputTarget, TokenFormat,
 };
+use crate::job::operation::Entry;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
 use gristmill_core::pack::{MegatronTarget, TokenType};
@@ -46,6 +48,7 @@ impl TokenFormat for Megatron {
 
     fn info(&self) -> FormatInfo {
         FormatInfo {
+            operations: &[&Entry::<MegatronMerge>::NEW],
             readers: &[&reader::PairReader, &reader::FolderReader],
             own_end: Some(shared_answer!(megatron.eod_token)),
             token_type: Some(shared_answer!(megatron.token_type)),

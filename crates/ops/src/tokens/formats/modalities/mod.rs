@@ -8,20 +8,24 @@ pub mod engine;
 pub mod instruction;
 pub mod job;
 mod names;
+pub mod operations;
 mod options;
 mod output;
+pub(crate) mod raw_index;
 mod reader;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use self::job::{start_raw, RawIndexPlan};
+use self::job::{run_raw, start_raw, RawIndexPlan};
 use super::super::format::{
     folder_name, AssignedFiles, EndTokenNeed, FileAssignmentRequest, FormatInfo, OtherFile, OutputTarget, TokenFormat,
 };
 
 use crate::job::task::TaskContext;
 use crate::tokens::encode::EncodingSpec;
+use crate::tokens::index::IndexFormatInfo;
 use crate::tokens::options::{shared_answer, SharedAnswer};
+use gristmill_core::options::Choice;
 use gristmill_core::pack::ModalitiesTarget;
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::formats::modalities::raw_index::default_path;
@@ -29,6 +33,24 @@ use gristmill_data::source::documents::DocumentRules;
 use gristmill_storage::files;
 use gristmill_tokenizer::Tokenizer;
 use std::path::{Path, PathBuf};
+
+/// The raw index of a file.
+pub(super) const INDEX: IndexFormatInfo = IndexFormatInfo {
+    choice: Choice { name: "modalities", help: "One .idx next to each file; every line is checked" },
+    title: "Modalities",
+    needs: "--format modalities",
+    is_of_folder: false,
+    run: |request, context| {
+        let plan = RawIndexPlan {
+            index: request.index_path.clone(),
+            existing: request.existing,
+            skip_bad_lines: request.skip_bad_lines,
+            is_dry: request.is_dry,
+            ..RawIndexPlan::new(&request.source)
+        };
+        run_raw(&plan, context)
+    },
+};
 
 /// The format `modalities`.
 pub(super) struct Modalities;
@@ -43,6 +65,7 @@ impl TokenFormat for Modalities {
     fn info(&self) -> FormatInfo {
         FormatInfo {
             readers: &[&reader::PackedFileReader, &reader::PackedFolderReader],
+            operations: operations::OPERATIONS,
             has_single_files: true,
             own_end: Some(shared_answer!(modalities.eod_token)),
             ..FormatInfo::default()

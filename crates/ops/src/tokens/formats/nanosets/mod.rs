@@ -10,6 +10,7 @@ mod finish;
 pub mod job;
 mod logs;
 pub mod mixture;
+pub mod operations;
 mod options;
 mod output;
 mod reader;
@@ -41,6 +42,7 @@ impl TokenFormat for Nanosets {
         FormatInfo {
             unit: "chunk",
             readers: &[&reader::FolderReader],
+            operations: operations::OPERATIONS,
             max_tokens_per_file: Some(shared_answer!(nanosets.max_tokens_per_file)),
             document_shuffle: Some(document_shuffle_answer!(nanosets)),
             input_rules: &InputRules::EVERY_FILE,

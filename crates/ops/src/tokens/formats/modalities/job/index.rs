@@ -9,7 +9,7 @@ use crate::job::Phase;
 use crate::tokens::formats::modalities::engine::raw_index::{
     index_unit, open, refusal, report_bad, units, RawIndexCounts, RawIndexMerge, UnitIndex, ACTIVITY,
 };
-use crate::tokens::index::IndexReport;
+use crate::tokens::index::{ExistingFile, IndexReport};
 use gristmill_core::text::bytes as size;
 use gristmill_core::{Failure, Mutex, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
 use gristmill_data::formats::modalities::raw_index::default_path;
@@ -17,7 +17,6 @@ use gristmill_storage::files;
 use gristmill_storage::fs::{BufferedFile, RealFs};
 use gristmill_storage::publish::place_file;
 use gristmill_storage::read::ReadFile;
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,19 +26,6 @@ const DRAFT: &str = "index";
 const WRITE_BYTES: usize = 1 << 20;
 /// Permission bits of folders created for the index.
 const FOLDER_MODE: u32 = 0o755;
-
-/// The treatment of an existing index.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ExistingFile {
-    /// Refuse to run.
-    #[default]
-    Error,
-    /// Keep it, and do not run.
-    Skip,
-    /// Replace it once the new one is complete.
-    Override,
-}
 
 /// The file to index, and the path of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]

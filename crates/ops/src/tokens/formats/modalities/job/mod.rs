@@ -6,7 +6,8 @@ mod rewrite;
 #[cfg(test)]
 mod tests;
 
-pub use index::{run as run_raw, start as start_raw, ExistingFile, RawIndexPlan};
+pub use crate::tokens::index::ExistingFile;
+pub use index::{run as run_raw, start as start_raw, RawIndexPlan};
 pub use repair::start_repair;
 pub(crate) use rewrite::{make_parent, run as run_rewrite};
 pub use rewrite::{start, ExistingOutput, Rewrite, RewritePlan, RewriteReport};

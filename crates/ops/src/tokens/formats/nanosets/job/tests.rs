@@ -1,9 +1,10 @@
-use crate::job::files_report::FilesReport;
-use crate::job::report::Report;
-use crate::operations::{start, MixIndex, NanosetsMerge, NanosetsShuffle, Operation};
-use crate::tokens::formats::nanosets::engine::{MergePlan, WindowsPlan};
 use super::super::mixture::job::{MixtureIndexReport, DATASET_INDEX, SAMPLE_INDEX};
 use super::super::mixture::{Member, MixtureIndexPlan};
+use super::super::operations::{NanosetsMerge, NanosetsShuffle};
+use crate::job::files_report::FilesReport;
+use crate::job::report::Report;
+use crate::operations::{start, MixIndex, Operation};
+use crate::tokens::formats::nanosets::engine::{MergePlan, WindowsPlan};
 use gristmill_core::{ExitClass, Outcome, RunOptions};
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::fs::RealFs;

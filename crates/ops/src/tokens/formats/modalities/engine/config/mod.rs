@@ -24,6 +24,8 @@ use tokenizer::TokenizerConfig;
 const ACTIVITY: &str = "reading the configuration";
 /// Maximum size of a configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
+/// Maximum number of threads in a configuration.
+const MAX_THREADS: usize = 1024;
 
 /// The content of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +69,11 @@ pub fn read(path: &Path) -> Outcome<PackConfig> {
         let subject = Subject { path: Subject::path(path).path, ..failure.subject.clone() };
         failure.on(subject)
     })
+}
+
+/// Returns the number of processes in a configuration, which becomes the number of threads. Mistakes in the file are not reported.
+pub fn configured_threads(config: &Path) -> Option<usize> {
+    read(config).ok().and_then(|config| config.cpus).map(|cpus| cpus.min(MAX_THREADS))
 }
 
 impl PackConfig {

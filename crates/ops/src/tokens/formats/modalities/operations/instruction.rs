@@ -1,10 +1,10 @@
 //! `modalities instruction`: converts conversations to packed files, using a configuration of Modalities.
 
-use super::{Operation, Plan};
+use super::super::engine::instruction::Settings;
+use super::super::instruction::{run_instruction, InstructionReport};
+use crate::job::operation::{Operation, Plan};
 use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
-use crate::tokens::formats::modalities::engine::instruction::Settings;
-use crate::tokens::{run_instruction, InstructionReport};
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{count, display_safe, duration};

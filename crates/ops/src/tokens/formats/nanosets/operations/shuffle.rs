@@ -1,10 +1,10 @@
 //! `nanosets shuffle`: shuffles the windows of equal length of each `.ds` file.
 
-use super::{Operation, Plan};
+use super::super::engine::WindowsPlan;
+use super::super::job::run_windows;
 use crate::job::files_report::FilesReport;
+use crate::job::operation::{Operation, Plan};
 use crate::job::task::TaskContext;
-use crate::tokens::formats::nanosets::engine::WindowsPlan;
-use crate::tokens::formats::nanosets::job::run_windows;
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::pack::DEFAULT_SEED;
 use gristmill_core::Outcome;

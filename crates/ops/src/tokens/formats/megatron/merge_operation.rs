@@ -1,9 +1,9 @@
 //! `megatron merge`: merges the pairs of a folder into one pair.
 
-use super::{Operation, Plan};
+use super::merge::{run_pair_merge, PairMergePlan};
 use crate::job::files_report::FilesReport;
+use crate::job::operation::{Operation, Plan};
 use crate::job::task::TaskContext;
-use crate::tokens::formats::{run_pair_merge, PairMergePlan};
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::Outcome;
 

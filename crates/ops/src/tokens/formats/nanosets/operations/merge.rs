@@ -1,11 +1,11 @@
 //! `nanosets merge`: merges the `.ds` files of a folder into one sequence.
 
-use super::{Operation, Plan};
+use super::super::engine::merge::MAX_TOKENS_PER_FILE;
+use super::super::engine::MergePlan;
+use super::super::job::run_merge;
 use crate::job::files_report::FilesReport;
+use crate::job::operation::{Operation, Plan};
 use crate::job::task::TaskContext;
-use crate::tokens::formats::nanosets::engine::merge::MAX_TOKENS_PER_FILE;
-use crate::tokens::formats::nanosets::engine::MergePlan;
-use crate::tokens::formats::nanosets::job::run_merge;
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::pack::DEFAULT_SEED;
 use gristmill_core::Outcome;

@@ -1,12 +1,12 @@
 //! `modalities merge`, `shuffle`, `chunk` and `filter`: write one packed file or text file from others.
 
-use super::{Operation, Plan};
+use super::super::engine::chunk::Chunk;
+use super::super::engine::filter::{ranges, KeepConditions};
+use super::super::engine::merge::list;
+use super::super::job::{run_rewrite, ExistingOutput, Rewrite, RewritePlan, RewriteReport};
+use crate::job::operation::{Operation, Plan};
 use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
-use crate::tokens::formats::modalities::engine::chunk::Chunk;
-use crate::tokens::formats::modalities::engine::filter::{ranges, KeepConditions};
-use crate::tokens::formats::modalities::engine::merge::list;
-use crate::tokens::formats::modalities::job::{run_rewrite, ExistingOutput, Rewrite, RewritePlan, RewriteReport};
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{bytes, count, display_safe, duration};
