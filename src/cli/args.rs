@@ -5,12 +5,10 @@ use super::browse::BrowseArgs;
 use super::doctor::StoreArgs;
 use super::dropin::energon::EnergonArgs;
 use super::dropin::nanotron::NanotronArgs;
+use super::dropin::FrameworkCommand;
 use super::globals::Globals;
-use super::megatron::MegatronArgs;
 use super::mix::{MixArgs, MixCommand};
-use super::modalities::ModalitiesArgs;
 use super::mount::{GuardArgs, MountArgs};
-use super::nanosets::NanosetsArgs;
 use super::splits::SplitsArgs;
 use clap::builder::styling::{AnsiColor, Effects, Styles};
 use clap::{Parser, Subcommand};
@@ -107,12 +105,9 @@ pub enum Command {
     Splits(SplitsArgs),
     /// Write and check metadatasets (blends and joins of prepared data sets); make the index of a Nanoset mixture
     Mix(MixArgs),
-    /// Merge, shuffle, cut and filter files of Modalities; `data` takes the arguments of `modalities data`
-    Modalities(ModalitiesArgs),
-    /// Merge pairs of Megatron, or run drop-in commands for Megatron-LM's tools
-    Megatron(MegatronArgs),
-    /// Merge the .ds files of a folder, or shuffle windows of them
-    Nanosets(NanosetsArgs),
+    /// Commands that are named after a framework.
+    #[command(flatten)]
+    Framework(FrameworkCommand),
     /// Write a small example data set and prepare it
     Demo {
         /// Folder of the demo [default: ./gristmill-demo]
@@ -160,10 +155,9 @@ impl Command {
     /// Whether the command has a plan, which `--save-plan` writes.
     pub fn has_plan(&self) -> bool {
         match self {
-            Self::Run { .. } | Self::Operation(_) | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
-            Self::Megatron(_) => true,
+            Self::Run { .. } | Self::Operation(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
             Self::Mix(args) => matches!(args.command, MixCommand::Operation(_)),
-            Self::Modalities(args) => args.has_plan(),
+            Self::Framework(command) => command.has_plan(),
             Self::Energon(args) => args.has_plan(),
             _ => false,
         }

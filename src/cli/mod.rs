@@ -25,11 +25,8 @@ mod lint;
 mod locale;
 mod logging;
 mod media;
-mod megatron;
 mod mix;
-mod modalities;
 mod mount;
-mod nanosets;
 mod operation;
 mod panic;
 mod paths;
@@ -80,11 +77,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     if let Some(Command::Energon(args)) = &cli.command {
         dropin::energon::adjust(args, &mut cli.globals);
     }
-    if let Some(Command::Modalities(args)) = &cli.command {
-        args.adjust(&mut cli.globals);
-    }
-    if let Some(Command::Megatron(args)) = &cli.command {
-        args.adjust(&mut cli.globals);
+    if let Some(Command::Framework(command)) = &cli.command {
+        command.adjust(&mut cli.globals);
     }
     if let Some(Command::Operation(given)) = &cli.command {
         operation::adjust(given, &mut cli.globals);
@@ -199,10 +193,8 @@ fn run(command: Option<Command>, context: &Context) -> CommandResult {
         Some(Command::Demo { dir }) => demo::run(dir, context),
         Some(Command::Splits(args)) => splits::run(args, context),
         Some(Command::Mix(args)) => mix::run(args, context),
-        Some(Command::Modalities(args)) => modalities::run(args, context),
+        Some(Command::Framework(command)) => command.run(context),
         Some(Command::Operation(given)) => operation::run(&given, context),
-        Some(Command::Megatron(args)) => megatron::run(&args, context),
-        Some(Command::Nanosets(args)) => operation::run(args.command.plan(), context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),
         Some(Command::Doctor { path, store }) => doctor::run(path.as_deref(), &store, context),

@@ -16,28 +16,19 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_ops::job::report::{counts_value, Report};
 use gristmill_ops::operations::{write_plan, AnyPlan};
-use gristmill_ops::tokens::formats::modalities::engine::config;
+use gristmill_ops::tokens::formats::configured_threads;
 use gristmill_storage::files_ahead::FilesAhead;
 use gristmill_storage::memory::usual_memory;
 use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
-use std::path::Path;
-
-/// Maximum number of threads in a configuration.
-const MAX_THREADS: usize = 1024;
 
 /// Applies the number of threads in a configuration of Modalities, unless a flag sets it. Mistakes in the file are reported when the plan
 /// is read.
 pub fn adjust(given: &GivenPlan, globals: &mut Globals) {
     if let (Some(path), None) = (given.path("config").filter(|_| given.name() == "pack"), globals.threads) {
-        globals.threads = threads_of(path);
+        globals.threads = configured_threads(path);
     }
-}
-
-/// Returns the number of processes in a configuration of Modalities, which becomes the number of threads.
-pub fn threads_of(config: &Path) -> Option<usize> {
-    config::read(config).ok().and_then(|config| config.cpus).map(|cpus| cpus.min(MAX_THREADS))
 }
 
 /// Runs the plan of a command line. If it is incomplete and questions may be asked, opens the form.

@@ -1,10 +1,13 @@
 //! Drop-in commands: the names and arguments of other programs, for existing scripts.
 
 pub mod energon;
+mod groups;
 mod media_filter;
-pub mod megatron;
+mod megatron;
 mod megatron_tokenizer;
-pub mod modalities;
+mod modalities;
 mod mount;
 pub mod nanotron;
 mod preview;
+
+pub use groups::FrameworkCommand;

@@ -1,16 +1,17 @@
 //! `gristmill modalities data …`: the arguments of the `modalities data` program (docs/formats/modalities.md §2, §4, §5).
 
+mod rewrite;
+
 use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess, Status};
 use super::super::globals::Globals;
-use super::super::modalities::rewrite;
 use super::super::{operation, paths};
 use clap::{Args, Subcommand, ValueEnum};
 use gristmill_core::text::shell_quote;
 use gristmill_core::{ExitClass, Failure, Outcome, ProblemKind, Subject};
 use gristmill_ops::operations::{erase, Index, IndexFormat, IndexPlan, Pack, Plan as _};
 use gristmill_ops::tokens::formats::modalities::engine::chunk::{files_of_list, Chunk};
-use gristmill_ops::tokens::formats::modalities::engine::config;
+use gristmill_ops::tokens::formats::modalities::engine::config::{self, configured_threads};
 use gristmill_ops::tokens::formats::modalities::job::ExistingFile;
 use gristmill_ops::tokens::formats::modalities::job::{ExistingOutput, Rewrite, RewritePlan};
 use gristmill_ops::tokens::formats::modalities::operations::{InstructionPlan, ModalitiesInstruction};
@@ -286,7 +287,7 @@ fn ignore_findings(done: &mut CommandSuccess) {
 pub fn adjust(args: &DataArgs, globals: &mut Globals) {
     globals.drop_in = true;
     if let DataCommand::PackEncodedData(args) = &args.command {
-        globals.threads = globals.threads.or_else(|| operation::threads_of(&args.config));
+        globals.threads = globals.threads.or_else(|| configured_threads(&args.config));
     }
 }
 

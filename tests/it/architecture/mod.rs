@@ -34,13 +34,13 @@ const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 502),
     ("browse", 32),
     ("cli", 8_166),
-    ("core", 3_565),
-    ("datasets", 884),
+    ("core", 3_579),
+    ("datasets", 886),
     ("dedup", 2_776),
     ("engine", 22_678),
-    ("formats", 7_090),
+    ("formats", 7_098),
     ("fuse", 1_205),
-    ("job", 13_274),
+    ("job", 13_674),
     ("media", 13_604),
     ("mount", 1_715),
     ("operations", 5_397),
@@ -52,7 +52,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 13_185),
     ("storage", 16_894),
     ("tokenizer", 6_729),
-    ("tokens", 18_431),
+    ("tokens", 19_182),
     ("tui", 33_315),
 ];
 
@@ -67,7 +67,7 @@ const MODULES_IN_CYCLES: usize = 94;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =
-    &[("forager", 4), ("mds", 3), ("megatron", 15), ("modalities", 14), ("nanosets", 10), ("olmo", 3)];
+    &[("forager", 3), ("mds", 3), ("megatron", 4), ("modalities", 3), ("nanosets", 3), ("olmo", 3)];
 
 /// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where the word sample has another
 /// meaning.

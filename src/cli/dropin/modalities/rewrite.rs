@@ -1,13 +1,13 @@
 //! Runs the rewrites of the drop-in commands of Modalities.
 
-use super::super::context::Context;
-use super::super::exit::{fields, CommandResult, CommandSuccess};
-use super::super::report;
-use super::super::task::{print_findings, run_with_progress};
+use super::super::super::context::Context;
+use super::super::super::exit::{fields, CommandResult, CommandSuccess};
+use super::super::super::report;
+use super::super::super::task::{print_findings, run_with_progress};
 use gristmill_ops::job::report::counts_value;
 use gristmill_ops::job::report::Report as _;
-use gristmill_ops::tokens::formats::modalities::operations::RewritePreview;
 use gristmill_ops::tokens::formats::modalities::job::{start, RewritePlan};
+use gristmill_ops::tokens::formats::modalities::operations::RewritePreview;
 use serde_json::json;
 
 /// Runs a plan and reports the result, including the `seed` if it was generated; `None` if the user gave one.
