@@ -201,26 +201,23 @@ impl<'a> Cell<'a> {
         Ok(Self { array: Some(array.as_ref()), values })
     }
 
+    /// Appends a row of a batch as an object. Returns the index of the first column with a text that cannot be read, and the reason, if
+    /// there is such a column.
+    pub fn append_row(&self, row: usize, out: &mut Vec<u8>) -> Result<Option<(usize, BadText)>, String> {
+        match &self.values {
+            Values::Struct(columns) => append_fields(columns, row, out),
+            _ => Err("it is no batch".to_owned()),
+        }
+    }
+
     /// Appends the value of a row. Returns the reason why one of its texts cannot be read, if there is such a text.
-    pub fn append(&self, row: usize, out: &mut Vec<u8>) -> Result<Option<BadText>, String> {
+    fn append(&self, row: usize, out: &mut Vec<u8>) -> Result<Option<BadText>, String> {
         if self.array.is_some_and(|array| array.is_null(row)) {
             out.extend_from_slice(b"null");
             return Ok(None);
         }
         match &self.values {
-            Values::Struct(fields) => {
-                let mut bad_text = None;
-                out.push(b'{');
-                for (index, (name, cell)) in fields.iter().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    out.extend_from_slice(name);
-                    bad_text = cell.append(row, out)?.or(bad_text);
-                }
-                out.push(b'}');
-                Ok(bad_text)
-            }
+            Values::Struct(fields) => Ok(append_fields(fields, row, out)?.map(|(_, bad)| bad)),
             Values::List(lists, items) => append_items(lists, row, out, |item, out| items.append(item, out)),
             Values::Map(lists, entries) => append_items(lists, row, out, |item, out| {
                 let [keys, values] = entries.as_ref();
@@ -242,6 +239,26 @@ impl<'a> Cell<'a> {
             }
         }
     }
+}
+
+/// Appends fields as an object. Returns the index of the first one with a text that cannot be read, and the reason.
+fn append_fields(
+    fields: &[(Vec<u8>, Cell<'_>)],
+    row: usize,
+    out: &mut Vec<u8>,
+) -> Result<Option<(usize, BadText)>, String> {
+    let mut bad_text = None;
+    out.push(b'{');
+    for (index, (name, cell)) in fields.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(name);
+        let bad = cell.append(row, out)?;
+        bad_text = bad_text.or(bad.map(|bad| (index, bad)));
+    }
+    out.push(b'}');
+    Ok(bad_text)
 }
 
 /// Appends the items of a list, in brackets.

@@ -64,6 +64,11 @@ pub(crate) struct UnpackedPage {
 }
 
 impl TextBlock {
+    /// Returns the path of the column, with dots.
+    pub fn column(&self) -> &str {
+        &self.context.place.column
+    }
+
     /// Returns the size of the memory in use in bytes, without data that blocks share.
     pub fn memory_bytes(&self) -> usize {
         self.bytes.capacity()

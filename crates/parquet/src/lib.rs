@@ -46,5 +46,5 @@ pub use decoder::{TextDecoder, TextRows, Value};
 pub use describe::ColumnSummary;
 pub use file::{ParquetFile, ENCRYPTED_HINT};
 pub use gristmill_arrow::{BadText, MAX_TEXT_BYTES};
-pub use json::AppendedRows;
+pub use json::{AppendedRows, BadRow};
 pub use rewrite::{EditRow, Rewriter};

@@ -93,7 +93,10 @@ fn invalid_csv_rows_are_reported_and_the_others_packed() {
     let sandbox = sandbox();
     sandbox.write("a.csv", [&b"text,n\none,1\n\xff,2\na,b,c\nnull,4\ntwo,5\n\"three,6\n"[..]].concat());
     let ran = pack(&sandbox, &["a.csv", "--output", "out"]).ends(1);
-    let ran = ran.complains("row 1 is left out").complains("its text is not UTF-8").complains("row 2 is left out");
+    let ran = ran
+        .complains("row 1 is left out")
+        .complains("its text is not UTF-8 (column `text`)")
+        .complains("row 2 is left out");
     ran.complains("the row has more cells than the header has names")
         .complains("the quotes of a cell of row 5 have no end");
     sandbox.write("same.jsonl", "{\"text\": \"one\"}\n{\"text\": \"two\"}\n");

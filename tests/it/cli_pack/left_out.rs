@@ -77,7 +77,7 @@ fn rows_with_texts_that_are_not_utf8_are_left_out_of_every_format() {
                 let words: &[&str] = &["--text-key", key, "--output", &output, "-v"];
                 let ran = pack(&sandbox, "data", formats, &[words, size].concat());
                 match is_text {
-                    true => drop(ran.ends(1).complains("its text is not UTF-8")),
+                    true => drop(ran.ends(1).complains(&format!("its text is not UTF-8 (column `{key}`)"))),
                     false => assert!(!ran.err.contains("not UTF-8"), "{formats:?}: {}", ran.err),
                 }
             }

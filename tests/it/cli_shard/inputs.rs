@@ -240,7 +240,7 @@ fn row_with_a_damaged_text_in_any_column_is_left_out() {
     let sandbox = Sandbox::new();
     sandbox.write("a.csv", b"text,other\na,\xff\nb,c\n");
     let ran = sandbox.say("shard a.csv --text text --output out").ends(1);
-    ran.complains("one of its columns has a text that is not UTF-8");
+    ran.complains("its text is not UTF-8 (column `other`)");
 }
 
 #[test]

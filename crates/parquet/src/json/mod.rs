@@ -37,8 +37,19 @@ const MAX_RANGE_ROWS: u64 = 1 << 16;
 pub struct AppendedRows {
     /// Number of rows.
     pub rows: u64,
-    /// Numbers of the rows in the file that have a text that cannot be read, in order. The JSON of such a text is not the text.
-    pub bad_rows: Vec<(u64, BadText)>,
+    /// Rows that have a text that cannot be read, in order. The JSON of such a text is not the text.
+    pub bad_rows: Vec<BadRow>,
+}
+
+/// A row with a text that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRow {
+    /// Number of the row in the file.
+    pub row: u64,
+    /// Reason.
+    pub bad: BadText,
+    /// Column of the text at the top level; `None` if it is not known.
+    pub column: Option<String>,
 }
 
 impl ParquetFile {
@@ -216,8 +227,11 @@ fn append_batches(
         let cell = Cell::of_batch(&batch, &mut next_leaf, &schema.contents)?;
         for row in 0..batch.num_rows() {
             let number = first_row + appended.rows;
-            if let Some(bad) = cell.append(row, out)?.or_else(|| group.long_text(number)) {
-                appended.bad_rows.push((number, bad));
+            if let Some((column, bad)) = cell.append_row(row, out)? {
+                let column = batch.schema_ref().fields().get(column).map(|field| field.name().clone());
+                appended.bad_rows.push(BadRow { row: number, bad, column });
+            } else if let Some(bad) = group.long_text(number) {
+                appended.bad_rows.push(BadRow { row: number, bad, column: None });
             }
             out.push(b'\n');
             appended.rows += 1;

@@ -1,7 +1,7 @@
 //! Compares rows as JSON with the values that pyarrow and Python's json module produce.
 
 use crate::tests::{batch, data, open, open_bytes, write};
-use crate::{AppendedRows, BadText, ParquetFile, MAX_TEXT_BYTES};
+use crate::{AppendedRows, BadRow, BadText, ParquetFile, MAX_TEXT_BYTES};
 use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
 use gristmill_core::ExitClass;
 use parquet::basic::{Compression, Encoding};
@@ -85,7 +85,8 @@ fn rows_with_invalid_utf8_are_returned() {
     let bytes = write_column::<ByteArrayType>(schema, &[ByteArray::from("fine"), ByteArray::from(b"a\xFFb".to_vec())]);
     let file = open_bytes(folder.path(), &bytes).unwrap();
     let mut out = Vec::new();
-    assert_eq!(file.json_rows(None, 0..2, usize::MAX, &mut out).unwrap().bad_rows, [(1, BadText::NotUtf8)]);
+    let bad = BadRow { row: 1, bad: BadText::NotUtf8, column: Some("text".to_owned()) };
+    assert_eq!(file.json_rows(None, 0..2, usize::MAX, &mut out).unwrap().bad_rows, [bad]);
     assert_eq!(String::from_utf8(out).unwrap(), "{\"text\":\"fine\"}\n{\"text\":\"a\u{FFFD}b\"}\n");
 }
 
@@ -104,7 +105,8 @@ fn rows_with_too_long_texts_are_returned() {
         let file = open_bytes(folder.path(), &write(&[batch(vec![("text", text)])], properties.build())).unwrap();
         let mut out = Vec::new();
         let appended = file.json_rows(None, 0..3, usize::MAX, &mut out).unwrap();
-        assert_eq!(appended, AppendedRows { rows: 3, bad_rows: vec![(1, BadText::TooLong)] }, "{is_dictionary}");
+        let bad = BadRow { row: 1, bad: BadText::TooLong, column: None };
+        assert_eq!(appended, AppendedRows { rows: 3, bad_rows: vec![bad] }, "{is_dictionary}");
         let lines: Vec<_> = out.split(|byte| *byte == b'\n').collect();
         assert_eq!([lines[0], lines[2]], [b"{\"text\":\"a\"}", b"{\"text\":\"b\"}"]);
         assert!(lines[1].len() < 20);

@@ -6,6 +6,7 @@ use super::{Layout, Position, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_arrow::BadText;
 use gristmill_core::pack::TextField;
+use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, Outcome};
 
 /// Number of rows that are passed to the caller together.
@@ -16,6 +17,11 @@ const MAX_NAMED_COLUMNS: usize = 20;
 pub const TOO_LONG: &str = "its text is longer than 64 MiB";
 /// Message for rows whose text is not UTF-8.
 pub const NOT_UTF8: &str = "its text is not UTF-8";
+
+/// Returns a reason with the column that it is about.
+pub fn with_column(why: &str, column: Option<&str>) -> String {
+    column.map_or_else(|| why.to_owned(), |column| format!("{why} (column `{}`)", display_safe(column)))
+}
 
 /// Returns the message for a row with a text that cannot be read.
 pub(super) fn why_unreadable(bad: BadText) -> &'static str {

@@ -45,7 +45,7 @@ pub(in crate::source) use values::leave_out_values;
 pub(in crate::source) use zip::member_count;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, OverlongLine, Position, MAX_LINE_BYTES};
-pub use columns::{NOT_UTF8, TOO_LONG};
+pub use columns::{with_column, NOT_UTF8, TOO_LONG};
 pub use extract::{keys_of, text_at, texts_at, value_of, Document, Extractor, ParsedLine, Text};
 pub use glob::Glob;
 pub use jsonl::Jsonl;

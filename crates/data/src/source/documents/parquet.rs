@@ -261,8 +261,9 @@ impl RowBlock for JsonBlock {
             let appended = self.file.json_rows(self.names.as_deref(), left.clone(), JSON_BYTES, &mut bytes)?;
             let mut bad_rows = appended.bad_rows.iter().peekable();
             let row = |(number, line)| {
-                let bad = bad_rows.next_if(|(bad, _)| *bad == number);
-                Row { number, group, text: bad.map(|(_, bad)| Text::Unreadable(why_unreadable(*bad))), line }
+                let bad = bad_rows.next_if(|bad| bad.row == number);
+                let text = bad.map(|bad| Text::Unreadable(why_unreadable(bad.bad)));
+                Row { number, group, text, line, bad_column: bad.and_then(|bad| bad.column.as_deref()) }
             };
             let rows: Vec<Row<'_>> = left.clone().zip(json_lines(&bytes)).map(row).collect();
             rows.chunks(ROWS_PER_BATCH).try_for_each(&mut *each)?;
@@ -284,14 +285,15 @@ fn rows(block: TextBlock) -> DocumentBlock {
     DocumentBlock::Rows(Box::new(block))
 }
 
-fn row_of(number: u64, group: u64, value: Value<'_>) -> Row<'_> {
+fn row_of<'a>(number: u64, group: u64, value: Value<'a>, column: &'a str) -> Row<'a> {
     let text = match value {
         Value::Text(text) => Text::Is(text),
         Value::Null => Text::Null,
         Value::NotUtf8 => Text::Unreadable(why_unreadable(BadText::NotUtf8)),
         Value::TooLong(_) => Text::Unreadable(why_unreadable(BadText::TooLong)),
     };
-    Row { number, group, text: Some(text), line: b"" }
+    let bad_column = matches!(text, Text::Unreadable(_)).then_some(column);
+    Row { number, group, text: Some(text), line: b"", bad_column }
 }
 
 /// Idle decoders, whose memory is reused.
@@ -304,7 +306,7 @@ impl RowBlock for TextBlock {
         let mut batch = Vec::with_capacity(ROWS_PER_BATCH);
         let group = self.row_group as u64;
         for (number, value) in decoder.decode(self)? {
-            batch.push(row_of(number, group, value));
+            batch.push(row_of(number, group, value, self.column()));
             if batch.len() == ROWS_PER_BATCH {
                 each(&batch)?;
                 batch.clear();

@@ -232,6 +232,15 @@ pub struct Row<'a> {
     pub text: Option<Text<'a>>,
     /// The fields that are read, as a JSON object; empty if only the text is read.
     pub line: &'a [u8],
+    /// The column whose text cannot be read, if there is one and it is known.
+    pub bad_column: Option<&'a str>,
+}
+
+impl Row<'_> {
+    /// Returns the reason why the row is left out, with its column.
+    pub fn with_column(&self, why: &str) -> String {
+        with_column(why, self.bad_column)
+    }
 }
 
 impl PartialEq for dyn DocumentSource {

@@ -34,6 +34,8 @@ pub struct Finding {
     pub start: u64,
     /// The reason, in user-facing words.
     pub reason: &'static str,
+    /// The column of a row whose text cannot be read, if it is known.
+    pub column: Option<Box<str>>,
     /// Whether the reference program omits the document too.
     pub is_by_design: bool,
     /// The kind of problem.

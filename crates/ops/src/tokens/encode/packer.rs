@@ -45,6 +45,8 @@ struct Unit<'a> {
     start: u64,
     bytes: &'a [u8],
     is_row: bool,
+    /// The column of a row whose text cannot be read.
+    bad_column: Option<&'a str>,
 }
 
 /// The specs that receive a text, by the line ends that they accept.
@@ -142,7 +144,8 @@ impl<'a> Packer<'a> {
                 self.skip_all(line.number, line.start, LINE_TOO_LONG, out);
                 continue;
             }
-            let unit = Unit { number: line.number, start: line.start, bytes: line.bytes, is_row: false };
+            let unit =
+                Unit { number: line.number, start: line.start, bytes: line.bytes, is_row: false, bad_column: None };
             self.line(file, unit, has_cr, &mut queue, out)?;
             if out.mismatch.is_some() {
                 return Ok(());
@@ -164,7 +167,7 @@ impl<'a> Packer<'a> {
             self.check_cancel(count)?;
             let bytes = bytes.get(at..at + length).unwrap_or_default();
             at += length;
-            let unit = Unit { number: first + count as u64, start: *start, bytes, is_row: false };
+            let unit = Unit { number: first + count as u64, start: *start, bytes, is_row: false, bad_column: None };
             let held = self.extractor.document_in_batch(bytes);
             self.add_document(file, (unit, held), NewlineMode::All, &mut queue, out)?;
             if out.mismatch.is_some() {
@@ -181,7 +184,13 @@ impl<'a> Packer<'a> {
             for row in rows.iter().filter(|row| piece.rows.has(row.number)) {
                 self.check_cancel(usize::try_from(out.items).unwrap_or(usize::MAX))?;
                 out.items += 1;
-                let unit = Unit { number: row.number, start: row.group, bytes: row.line, is_row: true };
+                let unit = Unit {
+                    number: row.number,
+                    start: row.group,
+                    bytes: row.line,
+                    is_row: true,
+                    bad_column: row.bad_column,
+                };
                 let held = match row.text {
                     Some(text) => self.extractor.text_in_batch(text),
                     None => self.extractor.document_in_batch(row.line),
@@ -207,7 +216,7 @@ impl<'a> Packer<'a> {
         for number in 0..self.specs.len() {
             skip(
                 number,
-                Unit { number: line, start, bytes: b"", is_row: false },
+                Unit { number: line, start, bytes: b"", is_row: false, bad_column: None },
                 reason,
                 false,
                 ProblemKind::BadDocument,
@@ -231,7 +240,8 @@ impl<'a> Packer<'a> {
             return self.add_document(file, (line, held), NewlineMode::All, queue, out);
         }
         for (at, bytes) in cr_lines(line.bytes) {
-            let part = Unit { number: line.number, start: line.start + at as u64, bytes, is_row: false };
+            let part =
+                Unit { number: line.number, start: line.start + at as u64, bytes, is_row: false, bad_column: None };
             let held = self.extractor.document_in_batch(bytes);
             self.add_document(file, (part, held), NewlineMode::CrReaders, queue, out)?;
         }
@@ -507,5 +517,6 @@ fn skip(
         encoded.skip(unit.number, reason, is_by_design);
     }
     let specs = 1_u8.checked_shl(u32::try_from(spec).unwrap_or(0)).unwrap_or(0);
-    out.find(Finding { specs, line: unit.number, start: unit.start, reason, is_by_design, kind });
+    let column = unit.bad_column.map(Box::from);
+    out.find(Finding { specs, line: unit.number, start: unit.start, reason, column, is_by_design, kind });
 }

@@ -192,13 +192,19 @@ fn decode_texts(
             Some(bytes) => simdutf8::basic::from_utf8(bytes).map_or(unreadable(BadText::NotUtf8), Text::Is),
         };
         let (number, group) = (batch.first_row + row as u64, batch.number as u64);
-        together.push(Row { number, group, text: Some(text), line: b"" });
+        let bad_column = matches!(text, Text::Unreadable(_)).then(|| name_of(decoded, 0)).flatten();
+        together.push(Row { number, group, text: Some(text), line: b"", bad_column });
         if together.len() == ROWS_PER_BATCH {
             each(&together)?;
             together.clear();
         }
     }
     each(&together)
+}
+
+/// Returns the name of a column at the top level.
+fn name_of(batch: &RecordBatch, column: usize) -> Option<&str> {
+    batch.schema_ref().fields().get(column).map(|field| field.name().as_str())
 }
 
 fn unreadable(bad: BadText) -> Text<'static> {
@@ -217,12 +223,12 @@ pub(super) fn decode_json(
     let wanted = decoded.slice(begin, rows.len());
     let cell = Cell::of_batch(&wanted, &mut (0..contents.len()), contents).map_err(|why| batch.damage(&why))?;
     let mut bytes = Vec::new();
-    let mut ends: Vec<(Range<usize>, Option<BadText>)> = Vec::new();
+    let mut ends: Vec<(Range<usize>, Option<(usize, BadText)>)> = Vec::new();
     let mut first = rows.start;
     for row in rows.clone() {
         let at = bytes.len();
         let bad =
-            catch_panic(|| cell.append(row - begin, &mut bytes)).unwrap_or_else(|| Err("it is damaged".to_owned()));
+            catch_panic(|| cell.append_row(row - begin, &mut bytes)).unwrap_or_else(|| Err("it is damaged".to_owned()));
         ends.push((at..bytes.len(), bad.map_err(|why| batch.damage(&why))?));
         if ends.len() < ROWS_PER_BATCH && bytes.len() < JSON_BYTES_PER_BATCH && row + 1 < rows.end {
             continue;
@@ -230,8 +236,9 @@ pub(super) fn decode_json(
         let together = ends.drain(..).zip(first..).map(|((range, bad), row)| Row {
             number: batch.first_row + row as u64,
             group: batch.number as u64,
-            text: bad.map(unreadable),
+            text: bad.map(|(_, bad)| unreadable(bad)),
             line: bytes.get(range).unwrap_or_default(),
+            bad_column: bad.and_then(|(column, _)| name_of(decoded, column)),
         });
         each(&together.collect::<Vec<_>>())?;
         bytes.clear();

@@ -5,7 +5,7 @@ use super::super::table::{row_not_shown, Table, TableColumn, TableFindings, Tabl
 use super::batch::{Batch, BatchReader};
 use super::file::ArrowFile;
 use super::rows::decode_json;
-use crate::source::documents::Text;
+use crate::source::documents::{Row, Text};
 use arrow_schema::{DataType, Fields};
 use gristmill_core::{Cancel, ExitClass, Failure, Mutex, Outcome, Problem, ProblemKind, Subject, TableKind};
 use gristmill_storage::read::open_any;
@@ -25,8 +25,8 @@ const CANCEL_CHECK_EVERY: u64 = 1024;
 /// Maximum number of rows of a record batch that are reported individually.
 const MAX_REPORTED_ROWS: u64 = 20;
 
-/// Callback for a row: its number, the row as JSON, and the reason why one of its texts cannot be read.
-type TakeRow<'t> = dyn FnMut(u64, &[u8], Option<&'static str>) -> Outcome<()> + 't;
+/// Callback for a row, and the reason why one of its texts cannot be read.
+type TakeRow<'t> = dyn FnMut(&Row<'_>, Option<&'static str>) -> Outcome<()> + 't;
 
 #[derive(Debug)]
 struct ArrowFormat;
@@ -99,13 +99,13 @@ impl Table for ArrowTable {
         while next < rows.end.min(self.file.rows()) && !is_full {
             let Some(batch) = reader.read(self.file.batch_of(next))? else { break };
             let end = rows.end.min(batch.first_row + batch.rows as u64);
-            let appended = each_row(&self.file, &batch, next..end, &mut |row, line, why| {
+            let appended = each_row(&self.file, &batch, next..end, &mut |row, why| {
                 if why == Some(TOO_LONG) {
                     // The rows before it are returned.
-                    is_full = row > rows.start;
-                    return Err(row_not_shown(self.file.file().path(), row, TOO_LONG));
+                    is_full = row.number > rows.start;
+                    return Err(row_not_shown(self.file.file().path(), row.number, TOO_LONG));
                 }
-                out.extend_from_slice(line);
+                out.extend_from_slice(row.line);
                 out.push(b'\n');
                 next += 1;
                 is_full = out.len() - begin >= most_bytes;
@@ -145,12 +145,12 @@ impl Table for ArrowTable {
             let rows = batch.first_row..batch.first_row + batch.rows as u64;
             findings.rows = rows.end - rows.start;
             let mut bad = 0;
-            each_row(&self.file, &batch, rows, &mut |row, _, why| {
+            each_row(&self.file, &batch, rows, &mut |row, why| {
                 if let Some(why) = why {
                     bad += 1;
-                    report(&self.file, (row, why), bad, &mut findings.problems);
+                    report(&self.file, (row.number, &row.with_column(why)), bad, &mut findings.problems);
                 }
-                if row.is_multiple_of(CANCEL_CHECK_EVERY) {
+                if row.number.is_multiple_of(CANCEL_CHECK_EVERY) {
                     cancel.check()?;
                 }
                 Ok(())
@@ -181,8 +181,8 @@ fn each_row(file: &ArrowFile, batch: &Batch, rows: Range<u64>, take: &mut TakeRo
     let range = in_batch(rows.start)..in_batch(rows.end).min(batch.rows);
     decode_json(batch, batch.decode()?, &contents, range, &mut |rows| {
         rows.iter().try_for_each(|row| match row.text {
-            Some(Text::Unreadable(why)) => take(row.number, row.line, Some(why)),
-            _ => take(row.number, row.line, None),
+            Some(Text::Unreadable(why)) => take(row, Some(why)),
+            _ => take(row, None),
         })
     })
 }

@@ -2,7 +2,7 @@
 
 use super::cells::Cells;
 use super::columns::Columns;
-use crate::source::documents::columns::{Columns as Wanted, NOT_UTF8, ROWS_PER_BATCH};
+use crate::source::documents::columns::{with_column, Columns as Wanted, NOT_UTF8, ROWS_PER_BATCH};
 use crate::source::documents::jsonl::LineReader;
 use crate::source::documents::source::{BlockReader, DocumentBlock, Row, RowBlock};
 use crate::source::documents::{Block, Position, Text};
@@ -103,7 +103,8 @@ enum PendingRow {
     Text(Range<usize>),
     Json(Range<usize>),
     Null,
-    LeftOut(&'static str),
+    /// The reason, and the index of the column whose text cannot be read.
+    LeftOut(&'static str, Option<usize>),
 }
 
 impl RowBlock for LineRows {
@@ -128,14 +129,14 @@ impl LineRows {
         let lines = self.block.lines().skip_while(|line| line.number < rows.start);
         for line in lines.take_while(|line| line.number < rows.end) {
             held.push(match line.is_overlong() {
-                true => PendingRow::LeftOut(TOO_LONG),
+                true => PendingRow::LeftOut(TOO_LONG, None),
                 false => {
                     cells.read(line.bytes, self.columns.delimiter, self.columns.names.len());
                     self.row(&cells, &mut bytes)?
                 }
             });
             if held.len() == ROWS_PER_BATCH || bytes.len() > BYTES_PER_BATCH {
-                pass_on(first, &held, &bytes, each)?;
+                self.pass_on(first, &held, &bytes, each)?;
                 first += held.len() as u64;
                 held.clear();
                 bytes.clear();
@@ -143,21 +144,23 @@ impl LineRows {
                 cells.shrink(MAX_KEPT_BYTES);
             }
         }
-        pass_on(first, &held, &bytes, each)
+        self.pass_on(first, &held, &bytes, each)
     }
 
     /// Calls `each` with the number of each row, and the reason why the row is left out, if it is.
-    pub(super) fn check(&self, each: &mut dyn FnMut(u64, Option<&'static str>) -> Outcome<()>) -> Outcome<()> {
+    pub(super) fn check(&self, each: &mut dyn FnMut(u64, Option<String>) -> Outcome<()>) -> Outcome<()> {
         let (mut cells, most) = (Cells::default(), self.columns.names.len());
         for line in self.block.lines() {
             let why = match line.is_overlong() {
-                true => Some(TOO_LONG),
+                true => Some(TOO_LONG.to_owned()),
                 false => {
                     cells.read(line.bytes, self.columns.delimiter, most);
-                    let is_text = |number| simdutf8::basic::from_utf8(cells.get(number)).is_ok();
+                    let is_text = |number: &usize| simdutf8::basic::from_utf8(cells.get(*number)).is_ok();
                     match cells.len() {
-                        cells if cells > most => Some(TOO_MANY_CELLS),
-                        cells => (!(0..cells).all(is_text)).then_some(NOT_UTF8),
+                        cells if cells > most => Some(TOO_MANY_CELLS.to_owned()),
+                        cells => (0..cells)
+                            .find(|number| !is_text(number))
+                            .map(|number| with_column(NOT_UTF8, self.columns.names.get(number).map(String::as_str))),
                     }
                 }
             };
@@ -170,7 +173,7 @@ impl LineRows {
     /// the row, not of the columns.
     fn row(&self, cells: &Cells, bytes: &mut Vec<u8>) -> Outcome<PendingRow> {
         if cells.len() > self.columns.names.len() {
-            return Ok(PendingRow::LeftOut(TOO_MANY_CELLS));
+            return Ok(PendingRow::LeftOut(TOO_MANY_CELLS, None));
         }
         let start = bytes.len();
         match &*self.fields {
@@ -182,7 +185,9 @@ impl LineRows {
                 bytes.extend_from_slice(cell);
                 Ok(PendingRow::Text(start..bytes.len()))
             }
-            RowFields::Verbatim(_) if cells.len() < self.columns.names.len() => Ok(PendingRow::LeftOut(TOO_FEW_CELLS)),
+            RowFields::Verbatim(_) if cells.len() < self.columns.names.len() => {
+                Ok(PendingRow::LeftOut(TOO_FEW_CELLS, None))
+            }
             RowFields::Json(columns) | RowFields::Verbatim(columns) => {
                 let is_verbatim = matches!(&*self.fields, RowFields::Verbatim(_));
                 let (comma, colon) = if is_verbatim { (&b", "[..], &b": "[..]) } else { (&b","[..], &b":"[..]) };
@@ -200,7 +205,7 @@ impl LineRows {
                     }
                     let Ok(text) = simdutf8::basic::from_utf8(cell) else {
                         bytes.truncate(start);
-                        return Ok(PendingRow::LeftOut(NOT_UTF8));
+                        return Ok(PendingRow::LeftOut(NOT_UTF8, Some(*column)));
                     };
                     serde_json::to_writer(&mut *bytes, text)
                         .map_err(|error| Failure::internal("writing a row", error.to_string()))?;
@@ -210,25 +215,33 @@ impl LineRows {
             }
         }
     }
-}
 
-fn pass_on(
-    first: u64,
-    held: &[PendingRow],
-    bytes: &[u8],
-    each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>,
-) -> Outcome<()> {
-    let rows = held.iter().zip(first..).map(|(row, number)| {
-        let (text, line) = match row {
-            PendingRow::Text(range) => {
-                let bytes = bytes.get(range.clone()).unwrap_or_default();
-                (Some(simdutf8::basic::from_utf8(bytes).map_or(Text::Unreadable(NOT_UTF8), Text::Is)), &b""[..])
-            }
-            PendingRow::Json(range) => (None, bytes.get(range.clone()).unwrap_or_default()),
-            PendingRow::Null => (Some(Text::Null), &b""[..]),
-            PendingRow::LeftOut(why) => (Some(Text::Unreadable(why)), &b""[..]),
-        };
-        Row { number, group: 0, text, line }
-    });
-    each(&rows.collect::<Vec<_>>())
+    fn pass_on(
+        &self,
+        first: u64,
+        held: &[PendingRow],
+        bytes: &[u8],
+        each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let rows = held.iter().zip(first..).map(|(row, number)| {
+            let (text, line, bad) = match row {
+                PendingRow::Text(range) => {
+                    let bytes = bytes.get(range.clone()).unwrap_or_default();
+                    match (simdutf8::basic::from_utf8(bytes), &*self.fields) {
+                        (Ok(text), _) => (Some(Text::Is(text)), &b""[..], None),
+                        (Err(_), RowFields::Text(column)) => {
+                            (Some(Text::Unreadable(NOT_UTF8)), &b""[..], Some(*column))
+                        }
+                        (Err(_), _) => (Some(Text::Unreadable(NOT_UTF8)), &b""[..], None),
+                    }
+                }
+                PendingRow::Json(range) => (None, bytes.get(range.clone()).unwrap_or_default(), None),
+                PendingRow::Null => (Some(Text::Null), &b""[..], None),
+                PendingRow::LeftOut(why, column) => (Some(Text::Unreadable(why)), &b""[..], *column),
+            };
+            let bad_column = bad.and_then(|column| self.columns.names.get(column)).map(String::as_str);
+            Row { number, group: 0, text, line, bad_column }
+        });
+        each(&rows.collect::<Vec<_>>())
+    }
 }

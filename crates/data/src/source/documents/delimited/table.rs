@@ -215,7 +215,7 @@ impl Table for DelimitedTable {
                     cancel.check()?;
                 }
                 match (why, findings.problems.len()) {
-                    (Some(why), ..MAX_REPORTED_ROWS) => findings.problems.push(self.problem(row, why)),
+                    (Some(why), ..MAX_REPORTED_ROWS) => findings.problems.push(self.problem(row, &why)),
                     (Some(why), MAX_REPORTED_ROWS) => {
                         let why = format!("{why}; more rows may be left out");
                         findings.problems.push(self.problem(row, &why));

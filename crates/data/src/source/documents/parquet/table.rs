@@ -82,14 +82,14 @@ impl Table for ParquetFile {
         let columns = (!encrypted.is_empty() && !readable.is_empty()).then_some(readable);
         let begin = out.len();
         let appended = self.json_rows(columns.as_deref(), rows.clone(), most_bytes, out)?;
-        match appended.bad_rows.iter().find(|(_, bad)| *bad == BadText::TooLong) {
+        match appended.bad_rows.iter().find(|bad| bad.bad == BadText::TooLong) {
             None => Ok(appended.rows),
-            Some((row, _)) => {
+            Some(bad) => {
                 out.truncate(begin);
-                if *row == rows.start {
-                    return Err(row_not_shown(self.file().path(), *row, TOO_LONG));
+                if bad.row == rows.start {
+                    return Err(row_not_shown(self.file().path(), bad.row, TOO_LONG));
                 }
-                Table::json_rows(self, rows.start..*row, most_bytes, out)
+                Table::json_rows(self, rows.start..bad.row, most_bytes, out)
             }
         }
     }

@@ -17,7 +17,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{
     list as list_documents, DocumentBlock, DocumentFields, InputRules, OtherFields, Packing, Position, Selection, Text,
-    TextFile, BYTE_ORDER_MARK, NOT_UTF8, TOO_LONG,
+    TextFile, BYTE_ORDER_MARK,
 };
 use gristmill_storage::files::is_dir;
 use gristmill_storage::read_ahead::read_ahead;
@@ -197,12 +197,7 @@ impl<'a> Rows<'a> {
                         match row.text {
                             Some(Text::Unreadable(why)) => {
                                 self.number += 1;
-                                let why = match why {
-                                    NOT_UTF8 => "one of its columns has a text that is not UTF-8",
-                                    TOO_LONG => "one of its columns has a text longer than 64 MiB",
-                                    why => why,
-                                };
-                                self.left_out(&LeftOut::Bad(value::BadRow(why)), place)
+                                self.left_out(&LeftOut::Unreadable(row.with_column(why)), place)
                             }
                             _ => self.row(row.line, None, place),
                         }
@@ -318,6 +313,7 @@ impl<'a> Rows<'a> {
     fn left_out(&self, left_out: &LeftOut, place: RowPlace) -> Outcome<()> {
         let (kind, why, hint) = match left_out {
             LeftOut::Bad(bad) => (ProblemKind::BadLine, bad.0.to_owned(), "correct the row, or remove it"),
+            LeftOut::Unreadable(why) => (ProblemKind::BadLine, why.clone(), "correct the row, or remove it"),
             LeftOut::Key(why) => (ProblemKind::BadName, why.clone(), "choose other keys with --key"),
             LeftOut::Split(why) => {
                 (ProblemKind::BadName, why.clone(), "correct the split, or choose another --split-column")

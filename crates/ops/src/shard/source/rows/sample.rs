@@ -50,6 +50,8 @@ impl DraftPart {
 pub(super) enum LeftOut {
     /// The row is invalid.
     Bad(BadRow),
+    /// One of its texts cannot be read; the reason, with the column.
+    Unreadable(String),
     /// The path of a medium leads outside the media folder.
     Outside { path: String, why: &'static str },
     /// The key is invalid.

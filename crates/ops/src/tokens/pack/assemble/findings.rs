@@ -5,7 +5,7 @@ use crate::tokens::encode::{EncodingSpec, Finding, PackedPiece};
 use crate::tokens::pack::inputs::Pass;
 use gristmill_core::handles::MAX_LISTED_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
-use gristmill_data::source::documents::{mark_hint, TextFile, BYTE_ORDER_MARK, NOT_UTF8, TOO_LONG};
+use gristmill_data::source::documents::{mark_hint, with_column, TextFile, BYTE_ORDER_MARK, NOT_UTF8, TOO_LONG};
 
 impl Assembler<'_> {
     /// Reports the omitted documents of a block.
@@ -66,7 +66,7 @@ fn problem_of(finding: &Finding, pass: &Pass, specs: &[EncodingSpec], input: &Te
         (true, None) => (subject, format!("row {} is ", finding.line)),
         (false, _) => (subject.line(finding.line + 1).at(finding.start), String::new()),
     };
-    let message = format!("{row}{whom}{}", finding.reason);
+    let message = format!("{row}{whom}{}", with_column(finding.reason, finding.column.as_deref()));
     let hint = match finding.reason {
         BYTE_ORDER_MARK => Some(mark_hint(input, finding.start)),
         NOT_UTF8 => Some("write the column as UTF-8".to_owned()),
