@@ -23,6 +23,7 @@ use gristmill_storage::listing::stamps_below;
 use gristmill_storage::location::{has_folders, is_remote};
 use gristmill_storage::read::{not_pointer, open_any, open_read, read_whole};
 use gristmill_storage::read_ahead::read_heads_ahead;
+use gristmill_storage::remote::address_of;
 use gristmill_storage::run_folder::is_next_to_output;
 use gristmill_storage::walk::{self, WalkEntry, WalkError};
 use split_files::{list_splits, several_splits};
@@ -288,14 +289,10 @@ fn check_no_duplicates(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
     if ends.len() < 2 {
         return Ok(());
     }
-    let mut seen: HashMap<PathBuf, usize> = HashMap::with_capacity(files.len());
+    let mut seen: HashMap<(PathBuf, Option<String>), usize> = HashMap::with_capacity(files.len());
     for (at, file) in files.iter().enumerate() {
         let input = ends.partition_point(|end| *end <= at);
-        let path = match is_remote(&file.path) {
-            true => files::unique_path(&file.path),
-            false => files::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone()),
-        };
-        if *seen.entry(path).or_insert(input) != input {
+        if *seen.entry(identity_of(&file.path)).or_insert(input) != input {
             return Err(Failure::usage(
                 ACTIVITY,
                 "two of the inputs hold this file, so its documents would be read twice",
@@ -305,6 +302,24 @@ fn check_no_duplicates(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+/// Returns what identifies a file: its path without links; for a file in the cache of the hub, which stores files of equal content once,
+/// also its path in the repository.
+fn identity_of(path: &Path) -> (PathBuf, Option<String>) {
+    if is_remote(path) {
+        return (files::unique_path(path), None);
+    }
+    let real = files::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_blob = real.parent().is_some_and(|folder| folder.ends_with("blobs"));
+    let in_repository = || {
+        let own = files::canonicalize(path.parent()?).ok()?.join(path.file_name()?);
+        let address = address_of(&own)?;
+        let (_, at_commit) = address.split_once('@')?;
+        at_commit.split_once('/').map(|(_, path)| path.to_owned())
+    };
+    let in_repository = is_blob.then(in_repository).flatten();
+    (real, in_repository)
 }
 
 fn missing(path: &Path, error: &std::io::Error) -> Failure {

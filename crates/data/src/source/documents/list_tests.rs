@@ -103,6 +103,24 @@ fn file_in_two_inputs_is_refused_and_file_found_twice_in_one_input_is_not() {
 }
 
 #[test]
+fn files_of_equal_content_in_a_repository_of_the_hub_are_not_the_same_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let blob = put(folder.path(), "datasets--o--n/blobs/5f3a");
+    let link = |commit: &str, name: &str| {
+        let path = folder.path().join("datasets--o--n/snapshots").join(commit).join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&blob, &path).unwrap();
+        path
+    };
+    let (a, b, later) = (link("c0ffee", "a.jsonl"), link("c0ffee", "s/b.jsonl"), link("decaf", "a.jsonl"));
+    let find = |inputs: &[PathBuf]| list(inputs, Selection::default(), &InputRules::JSON_LINES, &Cancel::default());
+    assert_eq!(find(&[a.clone(), b.clone()]).unwrap().files.len(), 2);
+    for again in [a.clone(), later, a.parent().unwrap().to_owned()] {
+        assert!(find(&[b.clone(), a.clone(), again]).unwrap_err().why.contains("read twice"));
+    }
+}
+
+#[test]
 fn paths_file_sets_the_order_and_its_mistakes_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
