@@ -231,6 +231,10 @@ fn descriptions_indexes_and_names_in_capitals_do_not_make_rows_parts() {
     assert!(sandbox.has("given/b.jsonl.idx"));
     let ran = sandbox.say("shard given --output rows").ends(0);
     assert_eq!(entries(&sandbox, "rows/shard_000000.tar").len(), 3, "{}", ran.err);
+    sandbox.write("tables/A.CSV", "n\n4\n");
+    sandbox.write("tables/B.Tsv", "n\n5\n");
+    sandbox.say("shard tables --output cells").ends(0);
+    assert_eq!(entries(&sandbox, "cells/shard_000000.tar").len(), 2);
     sandbox.write("given/p.jpg", Sandbox::jpeg(8, 8));
     sandbox.say("shard given --output files").ends(0).complains("it is read as files because of p.jpg");
 }

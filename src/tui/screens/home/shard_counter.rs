@@ -149,7 +149,8 @@ impl ShardCounter {
         }
         let Some(name) = path.file_name().and_then(OsStr::to_str) else { return };
         self.members += u64::from(name.ends_with(".jsonl.idx"));
-        if self.tables.add(name) || name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx") {
+        let lower = name.to_ascii_lowercase();
+        if self.tables.add(name) || lower.ends_with(".jsonl") || lower.contains(".jsonl.") && !lower.ends_with(".idx") {
             self.texts += 1;
             self.text_bytes += info().map_or(0, |info| info.len());
         }

@@ -1,6 +1,6 @@
 //! Tests of the listing by the rules of each program.
 
-use super::{is_file_input, list, HubSnapshot, InputRules, Packing, Selection};
+use super::{is_file_input, list, table_kind, HubSnapshot, InputRules, Packing, Selection};
 use gristmill_core::{Cancel, ExitClass, ProblemKind};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::memory_store;
@@ -49,7 +49,7 @@ fn each_reference_program_reads_its_own_set_of_files() {
     );
     assert_eq!(
         names(root, None, &InputRules::JSON_LINES),
-        ["b.jsonl", "q.jsonl.gz", "s/c.jsonl", "z10.jsonl", "z9.jsonl"]
+        ["b.jsonl", "q.jsonl.gz", "s/B.JSONL", "s/c.jsonl", "s/y.Jsonl", "z10.jsonl", "z9.jsonl"]
     );
     assert_eq!(names(root, Some("**/*.txt"), &InputRules::JSON_LINES), ["a.txt"]);
 }
@@ -117,6 +117,19 @@ fn files_of_equal_content_in_a_repository_of_the_hub_are_not_the_same_file() {
     assert_eq!(find(&[a.clone(), b.clone()]).unwrap().files.len(), 2);
     for again in [a.clone(), later, a.parent().unwrap().to_owned()] {
         assert!(find(&[b.clone(), a.clone(), again]).unwrap_err().why.contains("read twice"));
+    }
+}
+
+#[test]
+fn kinds_are_recognized_by_names_in_capitals() {
+    for (name, lower) in
+        [("A.CSV", "a.csv"), ("A.TSV.GZ", "a.tsv.gz"), ("A.PARQUET", "a.parquet"), ("A.Arrow", "a.arrow")]
+    {
+        assert!(table_kind(name).is_some() && table_kind(name) == table_kind(lower), "{name}");
+    }
+    assert_eq!(table_kind("acsv"), None);
+    for name in ["A.JSONL", "a.Jsonl.ZST", "A.NDJSON"] {
+        assert!((InputRules::JSON_ROWS.is_read)(name), "{name}");
     }
 }
 

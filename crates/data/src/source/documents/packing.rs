@@ -195,7 +195,13 @@ impl Packing {
 
 /// Whether a name denotes JSON lines, compressed or not.
 pub(in crate::source) fn is_text(name: &str) -> bool {
-    name.ends_with(".jsonl") || packed_name(name).is_some_and(|(rest, _)| rest.ends_with(".jsonl"))
+    ends_in(Packing::strip_suffix(name), ".jsonl")
+}
+
+/// Whether a name ends in a suffix, in upper or lower case. All kinds of files are recognized by their names in this way.
+pub(in crate::source) fn ends_in(name: &str, suffix: &str) -> bool {
+    let end = name.len().checked_sub(suffix.len()).and_then(|at| name.get(at..));
+    end.is_some_and(|end| end.eq_ignore_ascii_case(suffix))
 }
 
 /// Returns the first bytes of a file, at most [`EXAMINED_BYTES`].

@@ -5,6 +5,7 @@ mod table;
 use super::columns::{
     json_lines, layout_of_table, may_have_text, sample_of_table, scale, why_unreadable, Columns, ROWS_PER_BATCH,
 };
+use super::packing::ends_in;
 use super::source::{
     BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, Row, RowBlock, SampledBlock,
 };
@@ -58,7 +59,7 @@ impl DocumentSource for Parquet {
     }
 
     fn is_named(&self, name: &str) -> bool {
-        SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+        SUFFIXES.iter().any(|suffix| ends_in(name, suffix))
     }
 
     fn accepts(&self, name: &str, head: &[u8]) -> bool {

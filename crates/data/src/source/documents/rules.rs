@@ -1,6 +1,6 @@
 //! The rules in which programs differ: which files of a folder they read, and which lines they refuse.
 
-use super::packing::{is_text, Packing};
+use super::packing::{ends_in, is_text, Packing};
 use super::verdict::Quirks;
 
 /// Rules for the files of a folder: which are read, and in which order.
@@ -37,12 +37,9 @@ impl InputRules {
     /// Like [`Self::PLAIN_JSON_LINES`], for an index, which is not of compressed files or of single files.
     pub const INDEXED_JSON_LINES: Self =
         Self { nothing_hint: "the index is of files whose names end in .jsonl or .JSONL", ..Self::PLAIN_JSON_LINES };
-    /// Selects files of rows in JSON by their names, compressed or not, in any case.
+    /// Selects files of rows in JSON by their names, compressed or not.
     pub const JSON_ROWS: Self = Self {
-        is_read: |name| {
-            let name = name.to_lowercase();
-            is_text(&name) || Packing::strip_suffix(&name).ends_with(".ndjson")
-        },
+        is_read: |name| is_text(name) || ends_in(Packing::strip_suffix(name), ".ndjson"),
         nothing: "there is no file whose name ends in .jsonl or .ndjson",
         ..Self::JSON_LINES
     };

@@ -25,8 +25,6 @@ use std::path::Path;
 /// Value of `--key` for row numbers.
 pub(super) const NUMBER: &str = "number";
 const ACTIVITY: &str = "looking for samples";
-/// Suffixes of files of rows, in lower case.
-const ROW_FILES: [&str; 7] = [".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".arrow"];
 
 /// Divides the name of a loose file into key and part.
 pub(super) fn divide_name(name: &str, rule: KeyRule) -> Option<(String, String)> {
@@ -60,15 +58,16 @@ fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outc
     if read_as != InputKind::Auto {
         return Ok(read_as);
     }
-    let name = input.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let plain = Packing::strip_suffix(&name);
+    let name = input.file_name().unwrap_or_default().to_string_lossy();
     if info.is_dir() {
         return kind_of_folder(input, problems);
     }
     if is_like_shard(input.file_name().unwrap_or_default()) {
         return Ok(InputKind::Tars);
     }
-    match ROW_FILES.iter().any(|end| plain.ends_with(end)) {
+    // Among other files, one that ends in .json is a part.
+    let is_json = || Packing::strip_suffix(&name).to_lowercase().ends_with(".json");
+    match has_rows(&name) || is_json() {
         true => Ok(InputKind::Rows),
         false => Err(Failure::usage(ACTIVITY, "its name is not that of a shard or of a file of rows")
             .on(Subject::path(input))
@@ -76,6 +75,11 @@ fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outc
                 "give a folder, a .tar, or a .jsonl, .ndjson, .json, .csv, .tsv, .parquet or .arrow file; --as decides how it is read",
             )),
     }
+}
+
+/// Whether a file with this name has rows.
+fn has_rows(name: &str) -> bool {
+    table_kind(name).is_some() || (InputRules::JSON_ROWS.is_read)(name)
 }
 
 /// Returns how a folder is read: as rows if all files that could be parts are files of rows. Reports a note if media next to shards are
@@ -90,7 +94,7 @@ fn kind_of_folder(folder: &Path, problems: &dyn ProblemSink) -> Outcome<InputKin
         let place = match is_like_shard(entry.file_name()) {
             true => &mut shard,
             false if type_by_extension(&name).is_some() => &mut medium,
-            false if table_kind(&name).is_some() || (InputRules::JSON_ROWS.is_read)(&name) => &mut rows,
+            false if has_rows(&name) => &mut rows,
             false if entry.file_name().as_encoded_bytes().contains(&b'.') && !is_no_data(&name) => &mut other,
             false => continue,
         };

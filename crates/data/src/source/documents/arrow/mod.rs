@@ -10,6 +10,7 @@ mod table;
 mod tests;
 
 use super::columns::{layout_of_table, may_have_text, sample_of_table, Columns};
+use super::packing::ends_in;
 use super::source::{BlockReader, DocumentFields, DocumentSource, FirstLines, SampledBlock};
 use super::{Layout, Position, TableFormat, TextFile};
 use crate::source::jsonl::Unit;
@@ -65,12 +66,12 @@ impl DocumentSource for Arrow {
     }
 
     fn is_named(&self, name: &str) -> bool {
-        name.ends_with(SUFFIX)
+        ends_in(name, SUFFIX)
     }
 
     fn accepts(&self, name: &str, head: &[u8]) -> bool {
         self.is_named(name)
-            || name.ends_with(FEATHER_SUFFIX)
+            || ends_in(name, FEATHER_SUFFIX)
             || head.starts_with(&MAGIC)
             || head.starts_with(&CONTINUATION)
     }

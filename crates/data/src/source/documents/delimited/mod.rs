@@ -12,12 +12,12 @@ use super::columns::{layout_of_table, Columns as Wanted};
 use super::jq::as_path;
 use super::json_array::MARK;
 use super::jsonl::LineReader;
-use super::packing::packed_name;
+use super::packing::ends_in;
 use super::share::bytes_on_disk;
 use super::source::{
     BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, SampledBlock,
 };
-use super::{Blocks, Layout, Position, TableFormat, TextFile};
+use super::{Blocks, Layout, Packing, Position, TableFormat, TextFile};
 use crate::source::jsonl::Unit;
 use cells::{Cells, RowForm};
 use columns::{CellKinds, Columns};
@@ -330,7 +330,7 @@ impl DocumentSource for Delimited {
 
 impl Delimited {
     fn has_suffix(&self, name: &str) -> bool {
-        name.ends_with(self.suffix) || packed_name(name).is_some_and(|(rest, _)| rest.ends_with(self.suffix))
+        ends_in(Packing::strip_suffix(name), self.suffix)
     }
 }
 
