@@ -32,6 +32,21 @@ fn same_shard_plan_does_nothing_and_different_plan_is_refused() {
 }
 
 #[test]
+fn set_whose_pictures_are_all_damaged_is_a_problem_with_the_command_that_prepares_it() {
+    let sandbox = Sandbox::new();
+    for key in ["a", "b"] {
+        sandbox.write(&format!("in/{key}.jpg"), "no picture");
+        sandbox.write(&format!("in/{key}.txt"), "caption");
+    }
+    let fields = "--sample-type CaptioningSample --field-map image=jpg --field-map caption=txt";
+    let ran = sandbox.say(&format!("shard in --output out {fields}")).ends(1);
+    let ran = ran.complains("preparing the new set failed").complains("fails on every sample that was tried");
+    let (_, command) = ran.err.split_once("in place: gristmill ").unwrap();
+    let (command, _) = command.split_once(" prepares them").unwrap();
+    sandbox.say(&format!("{command} --yes")).ends(0).says("2 samples");
+}
+
+#[test]
 fn invalid_shard_flags_are_refused_before_reading() {
     let sandbox = sandbox();
     for (line, reason) in [

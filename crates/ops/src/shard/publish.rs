@@ -20,9 +20,10 @@ use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::mix::{MixAux, MixMember};
 use gristmill_core::plan::SplitPattern;
-use gristmill_core::text::{count, display_safe};
+use gristmill_core::sample_type::CRUDE_CLASS;
+use gristmill_core::text::{count, display_safe, shell_quote};
 use gristmill_core::{
-    DatasetFacts, Failure, Mutex, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink as _, Rerun, SampleMapping,
+    DatasetFacts, ExitClass, Failure, Mutex, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink as _, Rerun, SampleMapping,
     Severity, Shard, ShardFacts, ShardId, ShardPlan, SplitPlan, Subject,
 };
 use gristmill_data::formats::energon::info::Info;
@@ -348,11 +349,17 @@ pub(super) fn prepare_published(context: &TaskContext, layout: &OutputLayout) ->
 /// Runs a plan of `prepare`, and reports its problems and notes.
 fn prepare_by(context: &TaskContext, plan: &PreparePlan, lock: Option<Arc<DatasetLock>>) -> Outcome<()> {
     let report = run_prepare(context, plan, lock).map_err(|failure| {
-        let way_out = format!(
-            "the shards are in place: {} prepares them",
-            hint_for(Path::new(&plan.path), "gristmill prepare PATH")
-        );
-        let hint = failure.hint.clone().map_or(way_out.clone(), |hint| format!("{hint}; {way_out}"));
+        // Fields are tried on samples, which exist only after the shards are written, so the data are the cause.
+        let (failure, command) = match failure.kind {
+            Some(ProblemKind::FieldFails) => {
+                let what = "preparing the new set".to_owned();
+                (Failure { class: ExitClass::Data, what, ..failure }, crude_command(plan))
+            }
+            _ => (failure, "gristmill prepare PATH".to_owned()),
+        };
+        let command = hint_for(Path::new(&plan.path), &command);
+        let prepares = format!("the shards are in place: {command} prepares them");
+        let hint = failure.hint.clone().map_or(prepares.clone(), |hint| format!("{hint}; {prepares}"));
         failure.with_hint(hint)
     })?;
     let listed = report.problems.len();
@@ -364,6 +371,21 @@ fn prepare_by(context: &TaskContext, plan: &PreparePlan, lock: Option<Arc<Datase
         context.log(format!("{} more findings of prepare are in its report", counted - listed as u64));
     }
     Ok(())
+}
+
+/// Returns the command that prepares a set for any samples, with the splits of a plan.
+fn crude_command(plan: &PreparePlan) -> String {
+    let splits = match &plan.splits {
+        SplitPlan::Ratio(ratio) => format!("--split-ratio {}", shell_quote(ratio)),
+        SplitPlan::Patterns(patterns) => {
+            let flag = |split: &SplitPattern| {
+                format!("--split-parts {}", shell_quote(&format!("{}:{}", split.name, split.pattern)))
+            };
+            patterns.iter().map(flag).collect::<Vec<_>>().join(" ")
+        }
+        SplitPlan::Unset | SplitPlan::Listed(_) => "--splits-from FILE".to_owned(),
+    };
+    format!("gristmill prepare PATH {splits} --sample-type {CRUDE_CLASS}")
 }
 
 /// Returns the plan for preparing a new set.

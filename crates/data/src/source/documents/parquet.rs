@@ -149,7 +149,7 @@ impl FileRewriter for Parquet {
         let opened = open(file)?;
         let Some(column) = text_column(&opened, edits) else { return copy(&opened, write) };
         let mut edit = |number, value: Value<'_>, ranges: &mut Vec<_>| {
-            edit(&row_of(number, opened.row_group_of(number) as u64, value), ranges)
+            edit(&row_of(number, opened.row_group_of(number) as u64, value, edits.text_key), ranges)
         };
         Rewriter::new(&opened, &column, edits.ranges_key, &file.damaged)?.write(&mut edit, write)
     }

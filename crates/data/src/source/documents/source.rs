@@ -1,6 +1,6 @@
 //! Formats of files that contain documents, and blocks of documents.
 
-use super::{Block, FileRewriter, Layout, Position, TableFormat, Text, TextFile};
+use super::{with_column, Block, FileRewriter, Layout, Position, TableFormat, Text, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome, Problem};
