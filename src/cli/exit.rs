@@ -1,6 +1,7 @@
 //! The end of a command: its result, its exit code, and the function that reports both.
 
 use super::context::Context;
+use super::printer::LongList;
 use gristmill_core::text::count;
 use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
 use gristmill_storage::near::with_near_address;
@@ -28,6 +29,8 @@ pub struct CommandSuccess {
     pub status: Status,
     /// Fields of the result object, except `status` and the schema version.
     pub result: Map<String, Value>,
+    /// A list of the result object that is made while it is printed.
+    pub list: Option<Box<dyn LongList>>,
     /// The kinds of findings, except notes.
     pub kinds: Vec<ProblemKind>,
     /// The exit code of the full screen, which replaces the one for the status.
@@ -37,7 +40,7 @@ pub struct CommandSuccess {
 impl CommandSuccess {
     /// Returns a success without findings.
     pub fn ok(result: Map<String, Value>) -> Self {
-        Self { status: Status::Ok, result, kinds: Vec::new(), code: None }
+        Self { status: Status::Ok, result, list: None, kinds: Vec::new(), code: None }
     }
 
     /// Returns finished work with an explicit exit code.
@@ -53,7 +56,7 @@ impl CommandSuccess {
         let severe = findings.into_iter().filter(|(severity, _)| *severity > Severity::Note);
         let kinds: Vec<ProblemKind> = severe.map(|(_, kind)| kind).collect();
         let status = if kinds.is_empty() { Status::Ok } else { Status::Problems };
-        Self { status, result, kinds, code: None }
+        Self { status, result, list: None, kinds, code: None }
     }
 
     /// Adds problems that were found before the work started.
@@ -123,7 +126,11 @@ pub fn report(context: &Context, command: &str, finished: CommandResult) -> u8 {
                 _ => 0,
             };
             let status = if done.status == Status::Ok { "ok" } else { "problems" };
-            printer.result(object(command, status, code, done.result, &[]));
+            let value = object(command, status, code, done.result, &[]);
+            match &done.list {
+                Some(list) => printer.result_with_list(&value, &**list),
+                None => printer.result(value),
+            }
             code
         }
         Err(stopped) => failed(context, command, stopped),

@@ -12,7 +12,11 @@ use gristmill_core::{Failure, Mutex, Problem, Severity};
 use serde_json::{json, Value};
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::fmt::Debug;
 use std::io::{self, Write};
+
+/// Size in bytes of the values of a [`LongList`] that are printed together.
+const LIST_BYTES: usize = 64 << 10;
 
 /// The role of printed text, which determines its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +67,14 @@ fn guarded(text: &str) -> Cow<'_, str> {
     }
     out.push_str(&display_safe_lines(rest));
     Cow::Owned(out)
+}
+
+/// A list of the result object that may be too long to be kept as JSON.
+pub trait LongList: Debug {
+    /// Returns the name of the field.
+    fn name(&self) -> &'static str;
+    /// Passes the values to `print`.
+    fn each(&self, print: &mut dyn FnMut(&Value));
 }
 
 /// The only access to stdout and stderr.
@@ -229,6 +241,29 @@ impl Printer {
         if self.json {
             self.out(&json_line(&value), true);
         }
+    }
+
+    /// Prints the result object with a list whose values are made while they are printed; only with `--json`.
+    pub fn result_with_list(&self, value: &Value, list: &dyn LongList) {
+        if !self.json {
+            return;
+        }
+        let object = json_line(value);
+        let fields = object.strip_suffix('}').unwrap_or(&object);
+        let mut text = format!("{fields},{}:[", json_line(&Value::from(list.name())));
+        let mut is_first = true;
+        list.each(&mut |item| {
+            if !std::mem::take(&mut is_first) {
+                text.push(',');
+            }
+            text.push_str(&json_line(item));
+            if text.len() > LIST_BYTES {
+                self.out(&text, false);
+                text.clear();
+            }
+        });
+        text.push_str("]}");
+        self.out(&text, true);
     }
 
     /// Returns the failure of writing to stdout, once. A closed pipe is not a failure.

@@ -2,10 +2,11 @@
 
 use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess};
-use super::super::printer::{paint, Tone};
+use super::super::printer::{paint, LongList, Tone};
 use super::change::shown_path;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, grouped, percent};
+use gristmill_data::formats::energon::split_edit::SharedList;
 use gristmill_ops::engine::splits::{ExcludeView, Matches, Names, SplitEditor, SplitView};
 use serde_json::{json, Map, Value};
 
@@ -15,16 +16,26 @@ pub(super) fn run(editor: &SplitEditor, shards: bool, excludes: bool, context: &
         context.printer.line(line);
     }
     let mut result = Map::new();
-    // The values of excludes take several times the memory of the file.
-    if !context.globals.json {
-        return Ok(CommandSuccess::ok(result));
-    }
     result.insert("path".into(), json!(editor.root()));
     result.insert("file".into(), json!(editor.path()));
     result.insert("splits".into(), splits_value(editor, true));
     result.insert("in_no_split".into(), split_value(editor.loose(), true));
-    result.insert("excludes".into(), editor.excludes().iter().map(exclude_value).collect());
-    Ok(CommandSuccess::ok(result))
+    let list = Some(Box::new(Excludes(editor.excludes().clone())) as Box<dyn LongList>);
+    Ok(CommandSuccess { list, ..CommandSuccess::ok(result) })
+}
+
+/// The excludes, whose values would take several times the memory of the file.
+#[derive(Debug)]
+struct Excludes(SharedList<ExcludeView>);
+
+impl LongList for Excludes {
+    fn name(&self) -> &'static str {
+        "excludes"
+    }
+
+    fn each(&self, print: &mut dyn FnMut(&Value)) {
+        self.0.iter().for_each(|view| print(&exclude_value(view)));
+    }
 }
 
 /// Returns the printed lines.

@@ -115,15 +115,12 @@ impl Views {
         }
         let (front, back) = self.previous_excludes.common(items);
         let checked = &self.checked;
-        let made: Vec<ExcludeView> = items
-            .range(front, items.len() - back)
-            .map(|item| {
-                let is_new = base.is_some_and(|base| !base.excludes.contains(item.value()));
-                let mut view = exclude_view(item.value(), item.note(), is_new, shards);
-                resolve_excludes(&mut view, checked);
-                view
-            })
-            .collect();
+        let made = items.range(front, items.len() - back).map(|item| {
+            let is_new = base.is_some_and(|base| !base.has_exclude(item.value()));
+            let mut view = exclude_view(item.value(), item.note(), is_new, shards);
+            resolve_excludes(&mut view, checked);
+            view
+        });
         let excluded = Arc::make_mut(&mut self.excluded);
         let totals = &mut self.totals;
         let mut changed = false;
@@ -136,10 +133,15 @@ impl Views {
                 }
             }
         };
-        made.iter().for_each(|view| count(view, 1));
-        let end = self.excludes.len() - back;
-        self.excludes.range(front, end).for_each(|gone| count(gone, -1));
-        self.excludes.splice(vec![ListEdit { at: front, removed: end - front, inserted: made }]);
+        let made = made.inspect(|view| count(view, 1));
+        if self.excludes.is_empty() {
+            self.excludes = made.collect();
+        } else {
+            let inserted: Vec<ExcludeView> = made.collect();
+            let end = self.excludes.len() - back;
+            self.excludes.range(front, end).for_each(|gone| count(gone, -1));
+            self.excludes.splice(vec![ListEdit { at: front, removed: end - front, inserted }]);
+        }
         self.previous_excludes = items.clone();
         changed
     }

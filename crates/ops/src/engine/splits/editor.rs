@@ -9,7 +9,7 @@ use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, Problem, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
-use gristmill_data::formats::energon::split_edit::{SharedList, SplitDoc};
+use gristmill_data::formats::energon::split_edit::{Item, SharedList, SplitDoc};
 use gristmill_data::formats::energon::split_yaml::{check_size, SplitFile};
 use gristmill_pycompat::yaml_read;
 use gristmill_storage::files;
@@ -18,7 +18,7 @@ use gristmill_storage::read_ahead::read_names_ahead;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub(super) const OPENING: &str = "opening the splits";
 
@@ -33,7 +33,9 @@ pub(super) struct FileBase {
     pub(super) splits: HashSet<u32>,
     /// The splits that contained each shard.
     pub(super) homes: HashMap<Arc<str>, Vec<u32>>,
-    pub(super) excludes: HashSet<Arc<str>>,
+    items: SharedList<Item>,
+    /// The excludes, once they are looked up.
+    excludes: OnceLock<HashSet<Arc<str>>>,
 }
 
 impl FileBase {
@@ -50,8 +52,15 @@ impl FileBase {
             hash,
             splits: doc.splits().iter().map(|split| split.id()).collect(),
             homes,
-            excludes: doc.excludes().iter().map(|item| Arc::clone(item.value())).collect(),
+            items: doc.excludes().clone(),
+            excludes: OnceLock::new(),
         }
+    }
+
+    /// Whether the file contained an exclude.
+    pub(super) fn has_exclude(&self, item: &str) -> bool {
+        let all = || self.items.iter().map(|item| Arc::clone(item.value())).collect();
+        self.excludes.get_or_init(all).contains(item)
     }
 }
 

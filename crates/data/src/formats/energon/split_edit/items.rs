@@ -30,11 +30,18 @@ impl<T> Default for SharedList<T> {
     }
 }
 
-impl<T: Clone> FromIterator<T> for SharedList<T> {
+impl<T> FromIterator<T> for SharedList<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        let mut list = Self::default();
-        list.splice(vec![ListEdit { at: 0, removed: 0, inserted: items.into_iter().collect() }]);
-        list
+        let (mut items, mut chunks, mut len) = (items.into_iter(), Vec::new(), 0);
+        // Items go directly into their chunks, because there may be millions of them.
+        loop {
+            let chunk: Vec<T> = items.by_ref().take(ITEMS_PER_CHUNK).collect();
+            if chunk.is_empty() {
+                return Self { chunks: Arc::new(chunks), len };
+            }
+            len += chunk.len();
+            chunks.push(Arc::new(chunk));
+        }
     }
 }
 

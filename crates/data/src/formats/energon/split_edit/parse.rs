@@ -278,11 +278,11 @@ impl<'t> Reader<'t> {
 
     fn list(&self, key: &Range<usize>, value: Value, in_flow: bool) -> Parsed<(ListText, usize)> {
         let colon = self.colon(key)?;
-        let made = |form, intro: &str, open: &str, items: Vec<Item>, close: &str| ListText {
+        let made = |form, intro: &str, open: &str, items: SharedList<Item>, close: &str| ListText {
             form,
             intro: intro.into(),
             open: open.into(),
-            items: items.into_iter().collect(),
+            items,
             close: close.into(),
             in_flow,
             is_open: false,
@@ -310,7 +310,7 @@ impl<'t> Reader<'t> {
                         Form::Nothing,
                         self.slice(key.end..at)?,
                         self.slice(at..to)?,
-                        Vec::new(),
+                        SharedList::default(),
                         self.slice(to..end)?,
                     ),
                     end,
@@ -320,9 +320,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn block_items(&self, values: Vec<Value>, mut at: usize) -> Parsed<(Vec<Item>, usize)> {
-        let mut items = Vec::with_capacity(values.len());
-        for value in values {
+    fn block_items(&self, values: Vec<Value>, mut at: usize) -> Parsed<(SharedList<Item>, usize)> {
+        let items = values.into_iter().map(|value| {
             let Value::Scalar { text, range, quote, .. } = value else { return Err(not_editable(self.text, at)) };
             let begin = at;
             let mut dash = self.spaces(at);
@@ -339,9 +338,11 @@ impl<'t> Reader<'t> {
             };
             let end = if quote == Quote::Block { to } else { self.line_end(to) };
             let whole = self.slice(begin..end)?;
-            items.push(Item::new(text.into(), whole, at - begin, (from - begin, to - begin), quote));
+            let lead = at - begin;
             at = end;
-        }
+            Ok(Item::new(text.into(), whole, lead, (from - begin, to - begin), quote))
+        });
+        let items = items.collect::<Parsed<_>>()?;
         Ok((items, at))
     }
 
@@ -357,9 +358,8 @@ impl<'t> Reader<'t> {
         Ok((start, self.line_end(range.start + kept)))
     }
 
-    fn flow_items(&self, values: Vec<Value>, mut at: usize, close: usize) -> Parsed<(Vec<Item>, usize)> {
-        let mut items = Vec::with_capacity(values.len());
-        for value in values {
+    fn flow_items(&self, values: Vec<Value>, mut at: usize, close: usize) -> Parsed<(SharedList<Item>, usize)> {
+        let items = values.into_iter().map(|value| {
             let Value::Scalar { text, range, quote, .. } = value else { return Err(not_editable(self.text, at)) };
             let comma = skip(self.text, range.end);
             let mut end = range.end;
@@ -377,9 +377,11 @@ impl<'t> Reader<'t> {
             }
             let whole = self.slice(at..end)?;
             let lead = range.start - at;
-            items.push(Item::new(text.into(), whole, lead, (lead, range.end - at), quote));
+            let item = Item::new(text.into(), whole, lead, (lead, range.end - at), quote);
             at = end;
-        }
+            Ok(item)
+        });
+        let items = items.collect::<Parsed<_>>()?;
         Ok((items, at))
     }
 }
