@@ -7,14 +7,13 @@ use super::pool;
 use super::rate::Rate;
 use super::times;
 use crate::engine::dataset::OpenDataset;
-use crate::engine::index::{self, OldIndex, SpooledShard};
+use crate::engine::index::{self, OldIndex, OldTables, SpooledShard};
 use gristmill_core::facts::add_parts;
 use gristmill_core::handles::ProgressReading;
 use gristmill_core::{
     Cancel, DatasetFacts, Failure, FileStamp, Handles, Mutex, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink,
     Progress, RecordingSink, RunOptions, SampleSketch, Severity, Shard, ShardId, ShardState, Subject,
 };
-use gristmill_data::formats::energon::layout;
 use gristmill_data::source::decode::{part_class, PartClass};
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
@@ -75,6 +74,7 @@ pub(super) struct ScanShared {
     /// Cancels work that only serves the questions. A job that adopts the scan does this work itself.
     pub(super) no_more_questions: Cancel,
     pub(super) problems: Arc<ProblemLog>,
+    old_tables: OldTables,
     state: Mutex<State>,
     changed: Condvar,
     version: AtomicU64,
@@ -87,6 +87,7 @@ impl ScanShared {
         let threads = threads_for(root, options.threads);
         Ok(Arc::new(Self {
             root: root.to_path_buf(),
+            old_tables: OldTables::new(root),
             options: RunOptions { threads, ..options.clone() },
             fs,
             progress: Arc::default(),
@@ -166,6 +167,7 @@ impl ScanShared {
 
     /// Stores an opened data set.
     pub(super) fn set_opened(&self, opened: OpenDataset) {
+        self.old_tables.close();
         self.update(|state| {
             state.spools = vec![None; opened.shards.len()];
             state.marks = vec![ShardProgress::default(); opened.shards.len()];
@@ -222,9 +224,8 @@ impl ScanShared {
     /// Reads the rows of an unchanged shard from the old tables, or from the tar if the tables cannot be read.
     pub(super) fn respool_one(&self, position: usize, folder: &Path) -> Outcome<Option<SpooledShard>> {
         let Some((shard, old_id)) = self.indexed_shard(position) else { return self.scan_one(position, folder) };
-        let database = layout::in_nv_meta(&self.root, layout::INDEX_SQLITE);
         let tar_idx = self.root.join(shard.index_name());
-        let old = OldIndex { database: &database, tar_file_id: old_id, tar_idx: &tar_idx };
+        let old = OldIndex { tables: &self.old_tables, tar_file_id: old_id, tar_idx: &tar_idx };
         let id = ShardId(u32::try_from(position).unwrap_or(u32::MAX));
         self.update(|state| set_shard_state(state, position, ShardState::Scanning));
         let memory = self.sort_memory();

@@ -25,7 +25,7 @@ pub use entries::{Entries, Entry};
 pub use lookup::{unmatched_excludes, UnmatchedExclude};
 pub(in crate::engine) use media::sql_failure;
 pub use media::{carry_media_tables, CarriedMedia};
-pub use respool::{respool_unit, OldIndex};
+pub use respool::{respool_unit, OldIndex, OldTables};
 pub use same_keys::{same_keys, scattered_samples, KeyGroups};
 pub(crate) use spool::SpoolSink;
 pub use spool::SpooledShard;

@@ -2,8 +2,9 @@
 
 use super::spool::{discard, SpoolSink, SpooledShard};
 use gristmill_core::{
-    Cancel, Failure, HiddenSample, Outcome, PartFacts, PartRow, SampleRow, SampleSketch, Shard, ShardId,
+    Cancel, Failure, HiddenSample, Mutex, Outcome, PartFacts, PartRow, SampleRow, SampleSketch, Shard, ShardId,
 };
+use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::open_readonly;
 use gristmill_data::source::tar::{is_sketched, keep_sketch, ScanSink, ShardScan, MAX_PART_NAMES};
 use gristmill_storage::fs::Fs;
@@ -11,7 +12,7 @@ use gristmill_storage::read::open_read;
 use gristmill_storage::sort::bytes::SpoolReader;
 use gristmill_storage::sort::CANCEL_EVERY;
 use rusqlite::{Connection, Row, Rows};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes of a `.tar.idx` read at a time.
@@ -20,12 +21,40 @@ const READ_BYTES: usize = 64 * 1024;
 /// The files of an earlier index that describe a shard.
 #[derive(Clone, Copy, Debug)]
 pub struct OldIndex<'a> {
-    /// Path of `index.sqlite`.
-    pub database: &'a Path,
+    /// The tables.
+    pub tables: &'a OldTables,
     /// The shard's `tar_file_id` in this database.
     pub tar_file_id: u32,
     /// Path of the shard's `.tar.idx`.
     pub tar_idx: &'a Path,
+}
+
+/// The tables of an earlier index. Connections are kept between shards, so that a run opens as many as it has threads.
+#[derive(Debug)]
+pub struct OldTables {
+    database: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl OldTables {
+    /// Names the tables of a data set, which are opened when a shard is read.
+    pub fn new(root: &Path) -> Self {
+        Self::at(layout::in_nv_meta(root, layout::INDEX_SQLITE))
+    }
+
+    pub(super) fn at(database: PathBuf) -> Self {
+        Self { database, idle: Mutex::default() }
+    }
+
+    /// Closes the connections, because the tables may have been replaced.
+    pub fn close(&self) {
+        self.idle.lock().clear();
+    }
+
+    fn connection(&self) -> Outcome<Connection> {
+        let idle = self.idle.lock().pop();
+        idle.map_or_else(|| open_readonly(&self.database), Ok)
+    }
 }
 
 /// Builds the spool of an unchanged shard from an earlier index, without reading the shard.
@@ -42,7 +71,7 @@ pub fn respool_unit(
     memory: usize,
     cancel: &Cancel,
 ) -> Outcome<Option<SpooledShard>> {
-    let Ok(connection) = open_readonly(old.database) else { return Ok(None) };
+    let Ok(connection) = old.tables.connection() else { return Ok(None) };
     let Ok(file) = open_read(old.tar_idx) else { return Ok(None) };
     if file.len() < 8 || file.len() % 8 != 0 {
         return Ok(None);
@@ -58,7 +87,10 @@ pub fn respool_unit(
             Ok(sink.finish(scan)?)
         });
     match copied {
-        Ok(spool) => Ok(Some(spool)),
+        Ok(spool) => {
+            old.tables.idle.lock().push(connection);
+            Ok(Some(spool))
+        }
         Err(stop) => {
             discard(fs, spool_dir, id, &shard.name);
             match stop {

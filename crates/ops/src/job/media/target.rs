@@ -1,7 +1,7 @@
 //! The target of a plan for media: the shards of a prepared WebDataset, or the files of a folder.
 
 use crate::engine::dataset::OpenDataset;
-use crate::engine::index::{self, OldIndex, SpooledShard};
+use crate::engine::index::{self, OldIndex, OldTables, SpooledShard};
 use crate::engine::media::{picks_file, ProbeSettings};
 use crate::engine::media::{probe_files, probe_shard, MediaRows};
 use crate::job::pool;
@@ -10,7 +10,6 @@ use gristmill_core::{
     ExitClass, Failure, Handles, MediaFilter, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemLog, Progress,
     RunOptions, Shard, ShardId, Subject,
 };
-use gristmill_data::formats::energon::layout;
 use gristmill_data::source::kind::kind_of;
 use gristmill_data::source::media_folder::{self, FileList};
 use gristmill_storage::location::hint_for;
@@ -108,9 +107,10 @@ pub(super) fn probe(
             let units: Vec<(usize, &(Shard, u32))> = shards.list.iter().enumerate().collect();
             let memory =
                 usize::try_from(options.memory_bytes / (4 * options.threads.max(1) as u64)).unwrap_or(usize::MAX);
+            let tables = OldTables::new(root);
             pool::run_units(&units, options.threads, handles.cancel, |&(unit, (shard, old_id))| {
                 let changed = shards.changed.contains(&shard.name);
-                match spooled(root, shard, *old_id, changed, memory.max(64 << 10), probing, handles) {
+                match spooled((root, &tables), shard, *old_id, changed, memory.max(64 << 10), probing, handles) {
                     Ok(spool) => {
                         let rows = probe_shard(shard, &spool, unit, probing, handles);
                         spool.remove(probing.fs)?;
@@ -125,7 +125,7 @@ pub(super) fn probe(
 
 /// Returns the entries of a shard: from the index, or by reading its headers if the index does not contain them.
 fn spooled(
-    root: &Path,
+    (root, tables): (&Path, &OldTables),
     shard: &Shard,
     old_id: u32,
     changed: bool,
@@ -141,9 +141,8 @@ fn spooled(
             .problems
             .report(problem.with_hint(hint_for(root, "gristmill prepare PATH --update indexes it again")))?;
     } else {
-        let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
         let tar_idx = root.join(shard.index_name());
-        let old = OldIndex { database: &database, tar_file_id: old_id, tar_idx: &tar_idx };
+        let old = OldIndex { tables, tar_file_id: old_id, tar_idx: &tar_idx };
         if let Some(spool) = index::respool_unit(old, shard, id, probing.dir, probing.fs, memory, handles.cancel)? {
             return Ok(spool);
         }

@@ -322,9 +322,10 @@ fn an_old_index_that_does_not_fit_the_offsets_is_not_used() {
     let good = std::fs::read(spool.tar_idx_path()).unwrap();
     let again = bench.dir.path().join("again");
     std::fs::create_dir(&again).unwrap();
+    let tables = OldTables::at(database.clone());
     let respool = |bytes: &[u8], tar_file_id| {
         put(&tar_idx, bytes);
-        let old = OldIndex { database: &database, tar_file_id, tar_idx: &tar_idx };
+        let old = OldIndex { tables: &tables, tar_file_id, tar_idx: &tar_idx };
         respool_unit(old, &shard, ShardId(0), &again, &RealFs, 1 << 20, &bench.cancel).unwrap()
     };
     // The file name contains the shard's name, which the model lacks, so only length and hash are compared.
@@ -336,6 +337,11 @@ fn an_old_index_that_does_not_fit_the_offsets_is_not_used() {
         assert_eq!(respool(bad, 0), None);
         assert_eq!(std::fs::read_dir(&again).unwrap().count(), 0, "nothing is left of it");
     }
-    let missing = OldIndex { database: Path::new("/nonexistent"), tar_file_id: 0, tar_idx: &tar_idx };
+    // A second shard is read by the same connection, and a new one is opened after the tables were replaced.
+    std::fs::remove_file(&database).unwrap();
+    assert!(respool(&good, 0).is_some());
+    tables.close();
+    assert_eq!(respool(&good, 0), None);
+    let missing = OldIndex { tables: &tables, tar_file_id: 0, tar_idx: &tar_idx };
     assert_eq!(respool_unit(missing, &shard, ShardId(0), &again, &RealFs, 1, &bench.cancel).unwrap(), None);
 }

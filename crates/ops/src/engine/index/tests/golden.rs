@@ -98,12 +98,12 @@ fn unchanged_shard_is_read_from_the_old_index_as_by_a_scan() {
         let case = case(name);
         let bench = TestFolders::new();
         let (shards, spools) = scan_case(&bench, &case, 1, 1 << 20);
-        let database = case.join("expected/.nv-meta/index.sqlite");
+        let tables = OldTables::new(&case.join("expected"));
         let again = bench.dir.path().join("again");
         std::fs::create_dir(&again).unwrap();
         for (shard, spool) in shards.iter().zip(&spools) {
             let tar_idx = case.join("expected").join(shard.index_name());
-            let old = OldIndex { database: &database, tar_file_id: spool.id.0, tar_idx: &tar_idx };
+            let old = OldIndex { tables: &tables, tar_file_id: spool.id.0, tar_idx: &tar_idx };
             let taken = respool_unit(old, shard, spool.id, &again, &RealFs, 1 << 20, &bench.cancel).unwrap().unwrap();
             let expected = SpooledShard { dir: again.clone(), ..spool.clone() };
             let mut taken = taken;
