@@ -220,13 +220,10 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
                 (false, true) => ui.glyphs.box_on,
                 (false, false) => ui.glyphs.box_off,
             };
-            let option = OptionLine {
-                sign,
-                label: &name,
-                note: &note,
-                focused,
-                label_columns: columns.saturating_sub(SWITCH_COLUMNS),
-            };
+            let label_columns = columns.saturating_sub(SWITCH_COLUMNS);
+            // A note after a longer label would not be aligned with the others.
+            let note = if text::width(&name) > label_columns { "" } else { &note };
+            let option = OptionLine { sign, label: &name, note, focused, label_columns };
             option.draw(frame.buffer_mut(), place, true, ui);
         }
         FieldKind::Choice => {
