@@ -6,6 +6,7 @@ use super::printer::Printer;
 use clap::error::ErrorKind;
 use clap::CommandFactory;
 use gristmill_core::did_you_mean::nearest;
+use gristmill_core::text::agree;
 use gristmill_core::Failure;
 use gristmill_storage::files;
 use serde_json::Map;
@@ -120,6 +121,10 @@ fn usage_failure(text: &str, commands: Option<String>, help: String) -> Failure 
             why.push_str(line);
         }
     }
+    if let Some(missing) = why.strip_prefix("the following required arguments were not provided: ") {
+        let names: Vec<_> = missing.split_whitespace().map(|name| name.replace(['<', '>'], "")).collect();
+        why = format!("{} {} not given", names.join(", "), agree(names.len() as u64, "is", "are"));
+    }
     // A tip with `--` is wrong for negative values: a word after `--` is never the value of a flag.
     let is_negative = |tip: &String| !tip.contains("'-- -");
     let tip = tip.filter(is_negative);
@@ -171,7 +176,9 @@ mod tests {
     #[test]
     fn missing_arguments_are_named_in_the_reason() {
         let text = "error: the following required arguments were not provided:\n  <PATH>\n\nUsage: x\n";
-        assert!(usage_failure(text, None, String::new()).why.ends_with("not provided: <PATH>"));
+        assert_eq!(usage_failure(text, None, String::new()).why, "PATH is not given");
+        let text = "error: the following required arguments were not provided:\n  <SRC>...\n  <DST>\n\nUsage: x\n";
+        assert_eq!(usage_failure(text, None, String::new()).why, "SRC..., DST are not given");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use super::cli_support::Sandbox;
 fn existing_raw_index_is_replaced_only_with_the_override_policy() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"x\"}\n{}\n");
-    sandbox.say("index a.jsonl --format modalities --dry-run").ends(0).says("Would index a.jsonl: 2 samples");
+    let ran = sandbox.say("index a.jsonl --format modalities --dry-run").ends(0).says("Would index a.jsonl: 2 samples");
+    ran.says("Would be written: a.idx (");
     assert!(!sandbox.has("a.idx"));
     let value = sandbox.say("index a.jsonl --format modalities --json").ends(0).json("ok");
     assert_eq!((&value["samples"], &value["written"][0]["name"]), (&2.into(), &"a.idx".into()));

@@ -39,7 +39,7 @@ fn a_merge_of_the_reference_is_written_byte_for_byte() {
     let merge = "nanosets merge in --output merged --name all --seed 7 --max-tokens-per-file 400";
     sandbox.say(&format!("{merge} --dry-run")).ends(0).says("Would merge 30 documents with 1,124 tokens of 3 files");
     assert!(!sandbox.has("merged"));
-    sandbox.say(merge).ends(0).says("Merged 30 documents");
+    sandbox.say(merge).ends(0).says("Merged 30 documents").says("Next: gristmill info ");
     let expected = golden("06_merge/merged");
     assert_eq!(names(&sandbox.path("merged")), names(&expected));
     for name in names(&expected) {
@@ -86,7 +86,8 @@ fn index_of_the_documented_mixture_is_reproduced() {
     assert_eq!(value["members"][1]["samples"], 34);
     assert_eq!(value["is_exact"], true);
     assert!(!sandbox.has("mix"));
-    sandbox.say(line).ends(0).says("70 samples from 4 data sets").says("Written");
+    let ran = sandbox.say(line).ends(0).says("70 samples from 4 data sets").says("Written");
+    ran.says("Next: gristmill info ");
     assert_eq!(numbers(&sandbox.read("mix/dataset_index.npy"))[..10], [1, 1, 0, 2, 3, 1, 3, 1, 2, 2]);
     assert_eq!(numbers(&sandbox.read("mix/dataset_sample_index.npy"))[..10], [1, 0, 0, 4, 1, 0, 0, 0, 2, 0]);
     assert_eq!(names(&sandbox.path("")), ["mix"]);

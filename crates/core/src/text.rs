@@ -85,12 +85,13 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Formats a duration: `0:04`, `12:30`, `1h02m`, `3d04h`.
+/// Formats a duration: `0:04`, `12:30`, `1h02m`, `3d04h`, `7d`.
 pub fn duration(time: Duration) -> String {
     let s = time.as_secs();
     match s {
         0..3600 => format!("{}:{:02}", s / 60, s % 60),
         3600..86_400 => format!("{}h{:02}m", s / 3600, s % 3600 / 60),
+        _ if s % 86_400 < 3600 => format!("{}d", s / 86_400),
         _ => format!("{}d{:02}h", s / 86_400, s % 86_400 / 3600),
     }
 }
@@ -174,6 +175,8 @@ mod tests {
         assert_eq!(bytes(1024 * 1024 - 1), "1.0 MiB");
         assert_eq!(duration(Duration::from_secs(64)), "1:04");
         assert_eq!(duration(Duration::from_secs(3720)), "1h02m");
+        assert_eq!(duration(Duration::from_secs(86_400 + 3600)), "1d01h");
+        assert_eq!(duration(Duration::from_secs(7 * 86_400 + 3599)), "7d");
         assert_eq!(about(Duration::from_millis(999)), "less than a second");
         assert_eq!(about(Duration::from_secs(4)), "about 0:04");
         assert_eq!(count(1, "shard"), "1 shard");

@@ -1,7 +1,7 @@
 //! The report of a run that converts token files to other token files.
 
 use super::report::{OutputFile, Report, ReportLine, RunFindings};
-use gristmill_core::text::{bytes, count, count_verb, display_safe};
+use gristmill_core::text::{bytes, count, count_verb, display_safe, shell_quote};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -64,4 +64,8 @@ impl Report for FilesReport {
     }
 
     crate::job_report!(; findings);
+
+    fn next_command(&self) -> Option<String> {
+        Some(format!("gristmill info {}", shell_quote(&self.output.to_string_lossy())))
+    }
 }

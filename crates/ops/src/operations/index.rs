@@ -2,7 +2,7 @@
 
 use super::{missing, Operation, Plan};
 use crate::job::pool::run_units;
-use crate::job::report::{counts_value, problem_table, Report, ReportLine};
+use crate::job::report::{counts_value, problem_table, OutputFile, Report, ReportLine};
 use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 pub use crate::tokens::formats::IndexFormat;
@@ -333,24 +333,27 @@ fn lines(path: &str, report: &IndexReport, is_preview: bool) -> Vec<ReportLine> 
     if IndexFormat::named(report.format).is_some_and(|format| format.info().is_of_folder) {
         what.push_str(&format!(" in {}", count(report.files, "file")));
     }
-    let written: Vec<String> = report
-        .written
-        .iter()
-        .map(|file| {
-            let replaces = if file.replaces { ", replacing an older one" } else { "" };
-            format!("{} ({}{replaces})", display_safe(&file.name), bytes(file.bytes))
-        })
-        .collect();
-    let written = written.join(", ");
+    let facts = |file: &OutputFile| {
+        let replaces = if file.replaces { ", replacing an older one" } else { "" };
+        format!("({}{replaces})", bytes(file.bytes))
+    };
+    let written = match report.written.as_slice() {
+        // The index is the file itself.
+        [file] if report.index.ends_with(&file.name) => format!("{index} {}", facts(file)),
+        files => {
+            let named = files.iter().map(|file| format!("{} {}", display_safe(&file.name), facts(file)));
+            format!("{index}: {}", named.collect::<Vec<_>>().join(", "))
+        }
+    };
     if is_preview {
         return vec![
             ReportLine::plain(format!("Would index {path}: {what}. Nothing was written.")),
-            ReportLine::plain(format!("Would be written: {index}: {written}")),
+            ReportLine::plain(format!("Would be written: {written}")),
         ];
     }
     let mut lines = vec![
         ReportLine::success(format!("Indexed {path}"), format!(": {what} in {}.", duration(report.findings.elapsed))),
-        ReportLine::plain(format!("Written: {index}: {written}")),
+        ReportLine::plain(format!("Written: {written}")),
     ];
     if report.skipped_lines > 0 {
         lines.push(ReportLine::plain(format!(

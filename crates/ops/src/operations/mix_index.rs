@@ -9,7 +9,7 @@ use crate::tokens::formats::mixture::{Member, MixtureIndexPlan, TokenizerSetting
 use gristmill_core::options::{Access, Group, OptionRow, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{bytes, count, display_safe, grouped, percent};
+use gristmill_core::text::{bytes, count, display_safe, grouped, percent, shell_quote};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
@@ -290,6 +290,10 @@ impl Report for MixtureIndexReport {
     }
 
     crate::job_report!(; findings);
+
+    fn next_command(&self) -> Option<String> {
+        Some(format!("gristmill info {}", shell_quote(&self.output.to_string_lossy())))
+    }
 }
 
 /// Returns lines with the samples, epochs and shares of the mixture.

@@ -23,8 +23,8 @@ use gristmill_core::plan::SplitPattern;
 use gristmill_core::sample_type::CRUDE_CLASS;
 use gristmill_core::text::{count, display_safe, shell_quote};
 use gristmill_core::{
-    DatasetFacts, ExitClass, Failure, Mutex, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink as _, Rerun, SampleMapping,
-    Severity, Shard, ShardFacts, ShardId, ShardPlan, SplitPlan, Subject,
+    DatasetFacts, ExitClass, Failure, Mutex, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink as _, Rerun,
+    SampleMapping, Severity, Shard, ShardFacts, ShardId, ShardPlan, SplitPlan, Subject,
 };
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::jsonl_idx::index_path;

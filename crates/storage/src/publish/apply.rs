@@ -364,7 +364,7 @@ pub(super) fn changed(target: &Path) -> Failure {
 
 /// Creates the failure for a file that is neither staged nor in place, because another process removed it.
 fn missing_file(target: &Path) -> Failure {
-    Failure::data("finishing an interrupted publish", "the new file is missing in the work folder")
+    Failure::data("finishing an interrupted publication", "the new file is missing in the work folder")
         .on(Subject::path(target))
         .with_hint("the data set reads as unprepared; prepare it again")
 }

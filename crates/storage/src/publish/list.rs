@@ -142,9 +142,9 @@ impl RenameList {
         let Some(bytes) = read_whole(&path, MAX_LIST_BYTES)? else { return Ok(None) };
         let list = std::str::from_utf8(&bytes).ok().and_then(Self::from_text);
         list.map(Some).ok_or_else(|| {
-            Failure::environment("finishing an interrupted publish", "its rename list is damaged")
+            Failure::environment("finishing an interrupted publication", "its rename list is damaged")
                 .on(Subject::path(&path))
-                .with_hint("remove this file to give the interrupted publish up, then prepare again")
+                .with_hint("remove this file to give the interrupted publication up, then prepare again")
         })
     }
 

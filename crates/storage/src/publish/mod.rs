@@ -348,9 +348,8 @@ impl<'a> Publication<'a> {
             .and_then(|()| self.fs.remove_file(&self.run_folder.renames()))
             .and_then(|()| self.fs.sync_dir(self.run_folder.path()));
         match undone {
-            Err(_) if is_there(&self.run_folder.renames()) => failure.with_hint(
-                "the publish was interrupted half-way; the next run of gristmill on this data set finishes it",
-            ),
+            Err(_) if is_there(&self.run_folder.renames()) => failure
+                .with_hint("the publication was interrupted; the next run of gristmill on this data set finishes it"),
             _ => {
                 let _ = self.fs.remove_dir_all(&self.staging);
                 failure

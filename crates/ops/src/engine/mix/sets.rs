@@ -238,6 +238,12 @@ pub(super) fn read_file(path: &Path, shown: &str) -> Outcome<MixFile> {
     Ok(MixFile { path: absolute, shown: shown.to_owned(), data, is_written: true })
 }
 
+/// Returns a remark that the members of a file with mistakes are not checked, at the place of the first mistake.
+pub(super) fn unchecked_members(mistakes: &[Mistake]) -> Option<Mistake> {
+    let message = "its members are checked once its mistakes are corrected".to_owned();
+    mistakes.first().map(|first| Mistake { message, hint: None, ..first.clone() })
+}
+
 fn not_text(error: &std::string::FromUtf8Error) -> Mistake {
     let good = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
     let line = good.iter().filter(|&&byte| byte == b'\n').count() + 1;

@@ -4,7 +4,7 @@ use super::facts::{MixNode, MixNodeKind, MixSplit};
 use super::join_plan::JoinPlan;
 use super::overlaps::{MemberUses, Usage};
 use super::paths::{resolve, PathTarget};
-use super::sets::{MemberCache, MemberSource, MixFile, SplitView, UnusableMember, WebSet};
+use super::sets::{unchecked_members, MemberCache, MemberSource, MixFile, SplitView, UnusableMember, WebSet};
 use super::subset::{Window, RANGE_NOT_INHERITED};
 use super::{aux, share};
 use gristmill_core::text::grouped;
@@ -182,6 +182,7 @@ impl<'a> Walk<'a> {
             }
             Err(mistakes) => {
                 self.report_mistakes(file, mistakes, Severity::Refusal);
+                self.report_mistakes(file, unchecked_members(mistakes).as_slice(), Severity::Note);
                 None
             }
         }

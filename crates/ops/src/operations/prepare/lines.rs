@@ -10,7 +10,7 @@ use crate::job::scan::LiveScan;
 use crate::job::times;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
-use gristmill_core::text::{count, display_safe, duration, grouped, percent};
+use gristmill_core::text::{count, count_verb, display_safe, duration, grouped, percent};
 use gristmill_core::{
     Cancel, DatasetFacts, Duplicates, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity,
 };
@@ -159,7 +159,12 @@ fn split_lines(splits: &[SplitSummary], total: u64, excludes: u64) -> Vec<Report
         let items = count(excludes, "exclude");
         format!("{items} in force: shards among them are not counted above, single samples still are.")
     });
-    let lines = table.lines().into_iter().chain(note).map(ReportLine::from);
+    let counted = splits.iter().map(|split| split.samples).sum();
+    let base = total.checked_sub(counted).filter(|rest| *rest > 0 && counted > 0).map(|rest| {
+        let rest = count_verb(rest, "sample", "is", "are");
+        format!("Shares are of all {}; {rest} in excluded shards or in no split.", count(total, "sample"))
+    });
+    let lines = table.lines().into_iter().chain(note).chain(base).map(ReportLine::from);
     std::iter::once(ReportLine::default()).chain(lines).collect()
 }
 
