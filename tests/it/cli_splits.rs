@@ -95,6 +95,18 @@ fn show_as_json_has_splits_and_excludes() {
 }
 
 #[test]
+fn long_list_of_excludes_is_printed_whole() {
+    let sandbox = prepared();
+    let file = "data/.nv-meta/split.yaml";
+    let text = String::from_utf8(sandbox.read(file)).unwrap();
+    let items: Vec<String> = (0..2_000).map(|number| format!("s_02.tar/{number:020}")).collect();
+    sandbox.write(file, text.replace("exclude: []", &format!("exclude:\n- {}", items.join("\n- "))));
+    let value = sandbox.say("splits show data --json").ends(0).json("ok");
+    let printed = value["excludes"].as_array().unwrap();
+    assert!(printed.iter().map(|exclude| exclude["item"].as_str().unwrap()).eq(items.iter().map(String::as_str)));
+}
+
+#[test]
 fn a_shard_moves_and_nothing_but_the_file_changes() {
     let sandbox = prepared();
     let before = meta_files(&sandbox);
