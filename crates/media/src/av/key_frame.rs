@@ -1,25 +1,10 @@
 //! Extracts the first key frame of a video, as its container stores it.
 
 use super::codec::VideoCodec;
+use super::frame_span::FrameSpan;
 use super::{after_id3, iso, matroska, RECOGNISED_BY};
 use crate::bytes::MAX_READ_BYTES;
 use crate::{ProbeError, Reader};
-
-/// The maximum number of frames that are searched for a key frame: a malicious file may have any number.
-pub(super) const MAX_SEARCHED_FRAMES: u64 = 100_000;
-
-/// The location of a frame, and the configuration of its decoder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FrameSpan {
-    /// The configuration of its codec, as the container stores it.
-    pub config: Vec<u8>,
-    /// Bytes that the container removed from the beginning of the frame.
-    pub stripped: Vec<u8>,
-    /// Offset of its first byte.
-    pub at: u64,
-    /// Length in bytes.
-    pub len: u64,
-}
 
 /// A complete frame.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ pub mod codec;
 pub mod cover;
 pub mod flac;
 mod frame_rate;
+mod frame_span;
 pub mod iso;
 mod key_frame;
 pub mod matroska;

@@ -1,7 +1,8 @@
 //! Edit lists: determine which samples are read, and when they are presented.
 
+use super::entry::Kind;
 use super::samples::{overrun, Sample, Samples};
-use super::track::{Kind, Track};
+use super::track::Track;
 use crate::av::codec::AudioCodec;
 use crate::av::rational::{rescale, Rounding};
 use crate::{ProbeError, Reader};

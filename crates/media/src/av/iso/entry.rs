@@ -1,13 +1,26 @@
 //! Sample descriptions: determine the codec and its configuration.
 
 use super::boxes::{self, be32, BoxHeader};
-use super::track::Kind;
 use super::Brand;
 use crate::av::codec::{AudioCodec, AudioSetup, VideoCodec};
 use crate::{ProbeError, Reader};
 
 /// Maximum size in bytes of a decoder configuration that is stored.
 const MAX_CONFIG_BYTES: u64 = 64 << 10;
+
+/// The kind of a track.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Moving pictures.
+    Video,
+    /// Sound.
+    Audio,
+    /// A picture that belongs to the file, such as an album cover.
+    Cover,
+    /// Anything else.
+    #[default]
+    Data,
+}
 
 /// A sample description.
 #[derive(Clone, Debug)]

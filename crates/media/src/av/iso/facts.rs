@@ -1,9 +1,10 @@
 //! Derives facts from tracks, as the reference program does by reading all packets and decoding the sound.
 
 use super::edits::{self, Timeline};
+use super::entry::Kind;
 use super::fragments;
 use super::samples::{parsed, Sample, Visitor};
-use super::track::{Kind, Track, NO_DURATION};
+use super::track::{Track, NO_DURATION};
 use super::Movie;
 use crate::av::codec::{mp3_frame, AudioCodec, AudioSetup, Packet, SampleTally, VideoCodec};
 use crate::av::cover::CoverPicture;

@@ -1,11 +1,11 @@
 //! Locates the first key frame of a video track.
 
+use super::entry::Kind;
 use super::fragments;
 use super::samples::{Sample, Samples};
-use super::track::Kind;
 use super::Movie;
 use crate::av::codec::VideoCodec;
-use crate::av::key_frame::{FrameSpan, MAX_SEARCHED_FRAMES};
+use crate::av::frame_span::{FrameSpan, MAX_SEARCHED_FRAMES};
 use crate::{ProbeError, Reader};
 
 /// Returns the location of the first key frame of the first video track; `None` if the track is not of `codec` or has none.

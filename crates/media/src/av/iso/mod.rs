@@ -9,14 +9,16 @@ mod facts;
 mod fragments;
 mod key_frame;
 mod samples;
+mod tables;
 mod track;
 
 use super::AvProbeResult;
 use crate::{ProbeError, Reader};
 use boxes::{be32, be64, BoxHeader};
+use entry::Kind;
 use fragments::Fragments;
 pub use key_frame::key_frame;
-use track::{Kind, Track};
+use track::Track;
 
 /// Whether these first bytes belong to a file of boxes.
 pub fn matches(first: &[u8]) -> bool {

@@ -1,7 +1,9 @@
 //! Iterates over the samples of a track in decoding order, reading its tables run by run.
 
 use super::boxes::WordReader;
-use super::track::{Kind, Table, Track};
+use super::entry::Kind;
+use super::tables::DurationTable;
+use super::track::Track;
 use crate::av::codec::AudioCodec;
 use crate::{ProbeError, Reader};
 
@@ -26,46 +28,6 @@ pub struct Sample {
 
 /// A callback for samples; iteration stops when it returns `false`.
 pub type Visitor<'a> = dyn FnMut(&mut Reader, Sample) -> Result<bool, ProbeError> + 'a;
-
-/// Reads `stts`, with its corrections: pairs of a number of samples and their duration.
-#[derive(Clone, Debug)]
-pub struct DurationTable {
-    words: WordReader,
-    now: i64,
-    corrected: i64,
-}
-
-/// Durations above this are interpreted as negative numbers.
-const MAX_DURATION: u32 = u32::MAX - 480_000;
-
-impl DurationTable {
-    /// Creates a reader from the beginning of the table.
-    pub fn new(table: &Table) -> Self {
-        Self { words: table.words(2), now: 0, corrected: 0 }
-    }
-
-    /// Reads the next pair.
-    pub fn next(&mut self, reader: &mut Reader) -> Result<Option<(u32, i64)>, ProbeError> {
-        let Some((count, declared)) = self.words.pair(reader)? else { return Ok(None) };
-        let samples = i64::from(count);
-        let mut duration = i64::from(declared);
-        if declared > MAX_DURATION {
-            duration = 1;
-            let step = if (declared as i32) < 0 { i64::from(declared as i32) } else { 1 };
-            self.corrected = self.corrected.saturating_add(step.saturating_mul(samples));
-        } else {
-            self.corrected = self.corrected.saturating_add(duration.saturating_mul(samples));
-        }
-        self.now = self.now.saturating_add(duration.saturating_mul(samples));
-        if self.now > self.corrected {
-            let drift = self.now.saturating_sub(self.corrected) / samples.max(1);
-            let correction = if duration > drift { drift } else { duration - 1 };
-            self.now = self.now.saturating_sub(correction.saturating_mul(samples));
-            duration -= correction;
-        }
-        Ok(Some((count, duration)))
-    }
-}
 
 /// A value that applies to a number of samples.
 #[derive(Clone, Debug, Default)]

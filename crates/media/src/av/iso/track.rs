@@ -1,39 +1,10 @@
 //! One track: the contents of the boxes in its header.
 
 use super::boxes::{be32, be64, BoxHeader, WordReader};
-use super::entry::Entry;
+use super::entry::{Entry, Kind};
+use super::tables::{DurationTable, Table};
 use crate::av::rational::Rational;
 use crate::{ProbeError, Reader};
-
-/// The kind of a track.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
-    /// Moving pictures.
-    Video,
-    /// Sound.
-    Audio,
-    /// A picture that belongs to the file, such as an album cover.
-    Cover,
-    /// Anything else.
-    #[default]
-    Data,
-}
-
-/// The location of a table of numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Table {
-    /// Offset of the first entry.
-    pub at: u64,
-    /// Number of entries.
-    pub count: u64,
-}
-
-impl Table {
-    /// Creates a reader of the entries, of `words` numbers each.
-    pub fn words(&self, words: u64) -> WordReader {
-        WordReader::new(self.at, self.count.saturating_mul(words))
-    }
-}
 
 /// An entry of an edit list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,7 +212,7 @@ impl Track {
         let (mut ticks, mut samples) = (0_i64, 0_i64);
         let mut first = None;
         self.has_unequal_durations = false;
-        let mut times = super::samples::DurationTable::new(&table);
+        let mut times = DurationTable::new(&table);
         while let Some((count, duration)) = times.next(reader)? {
             self.has_unequal_durations |= *first.get_or_insert(duration) != duration;
             ticks = ticks.saturating_add(duration.saturating_mul(i64::from(count)));

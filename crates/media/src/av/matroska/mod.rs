@@ -10,7 +10,7 @@ mod video;
 
 use super::codec::VideoCodec;
 use super::cover::CoverPicture;
-use super::key_frame::{FrameSpan, MAX_SEARCHED_FRAMES};
+use super::frame_span::{FrameSpan, MAX_SEARCHED_FRAMES};
 use super::rational::{rescale, Rational, Rounding};
 use super::AvProbeResult;
 use crate::{ProbeError, Reader};

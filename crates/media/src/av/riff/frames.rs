@@ -1,7 +1,6 @@
 //! Sound in frames that contain their length: MPEG audio and AC-3 in WAV and AVI files.
 
 use super::format::{Coding, SoundFormat};
-use super::packets::{AudioRun, PacketCounts};
 use crate::av::codec::{ac3_frame, mp3_frame, FrameHeader};
 use crate::av::rational::{rescale, Rational, Rounding};
 use crate::{ProbeError, Reader};
@@ -167,25 +166,4 @@ impl Frames {
 /// Converts a number of samples to a time base, rounded down.
 pub(super) fn in_base(samples: i64, rate: u32, base: Rational) -> i64 {
     rescale(samples, base.den, i64::from(rate).saturating_mul(base.num), Rounding::Down)
-}
-
-/// Counts the frames in these pieces of a WAV file.
-pub(super) fn count(
-    reader: &mut Reader,
-    format: &SoundFormat,
-    pieces: &[AudioRun],
-    format_at: u64,
-) -> Result<PacketCounts, ProbeError> {
-    let base = Rational::new(1, i64::from(format.rate));
-    let Some(mut frames) = Frames::of(format, base) else {
-        return Err(ProbeError::broken("its sound is coded in a way that is not read in this kind of file", format_at));
-    };
-    for piece in pieces {
-        frames.read_frames(reader, piece.at, piece.len, None)?;
-    }
-    let found = frames.finish(reader.len())?;
-    if found.samples == 0 {
-        return Err(ProbeError::broken("there is no frame in its sound", format_at));
-    }
-    Ok(PacketCounts { samples: found.samples, end: found.end, remarks: found.remarks })
 }

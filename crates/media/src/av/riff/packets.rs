@@ -1,6 +1,7 @@
 //! Counts the samples in packets: from their sizes if each byte has a fixed position, from frame headers otherwise.
 
 use super::format::{Coding, SoundFormat};
+use super::frames::Frames;
 use crate::av::rational::{self, Rational};
 use crate::{ProbeError, Reader};
 
@@ -64,12 +65,33 @@ pub(super) fn count(
         return Err(ProbeError::broken(format!("{channels} is not a valid number of channels"), format_at + 2));
     }
     match format.coding {
-        Coding::Mpeg | Coding::Ac3 | Coding::Aac => super::frames::count(reader, format, pieces, format_at),
+        Coding::Mpeg | Coding::Ac3 | Coding::Aac => by_frames(reader, format, pieces, format_at),
         Coding::Other(kind) => {
             Err(ProbeError::broken(format!("its sound is coded as {kind:#06x}, which is not read"), format_at))
         }
         _ => by_size(format, pieces),
     }
+}
+
+/// Counts the frames in these pieces of a WAV file.
+fn by_frames(
+    reader: &mut Reader,
+    format: &SoundFormat,
+    pieces: &[AudioRun],
+    format_at: u64,
+) -> Result<PacketCounts, ProbeError> {
+    let base = Rational::new(1, i64::from(format.rate));
+    let Some(mut frames) = Frames::of(format, base) else {
+        return Err(ProbeError::broken("its sound is coded in a way that is not read in this kind of file", format_at));
+    };
+    for piece in pieces {
+        frames.read_frames(reader, piece.at, piece.len, None)?;
+    }
+    let found = frames.finish(reader.len())?;
+    if found.samples == 0 {
+        return Err(ProbeError::broken("there is no frame in its sound", format_at));
+    }
+    Ok(PacketCounts { samples: found.samples, end: found.end, remarks: found.remarks })
 }
 
 /// Returns the size in bytes of the packets that FFmpeg reads.
