@@ -2,9 +2,8 @@
 //! its last occurrence.
 
 use super::json_repeats::{repeats, KeyFingerprint};
-use super::json_text::{push_ascii, push_reencoded};
+use super::json_text::{as_python, push_ascii};
 use super::json_walk::{walk, JsonError, Kind, Span, Visit};
-use std::borrow::Cow;
 
 /// Maximum number of fields of one object; a line with more is refused.
 pub const MAX_FIELDS: usize = 1 << 16;
@@ -160,18 +159,6 @@ impl Fields {
 pub fn slice(line: &[u8], from: u64, to: u64) -> &[u8] {
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     line.get(place(from)..place(to)).unwrap_or_default()
-}
-
-/// Returns a key as Python writes it, so that equal texts have equal bytes.
-pub(super) fn as_python(key: &[u8]) -> Cow<'_, [u8]> {
-    match key.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\') {
-        true => Cow::Borrowed(key),
-        false => {
-            let mut out = Vec::with_capacity(key.len() + 16);
-            push_reencoded(key, &mut out);
-            Cow::Owned(out)
-        }
-    }
 }
 
 impl Visit for Fields {

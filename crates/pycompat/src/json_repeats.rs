@@ -1,6 +1,6 @@
 //! Finds repeated keys of an object. Compares texts, regardless of escapes.
 
-use super::json_fields::as_python;
+use super::json_text::as_python;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The stored hash of a key: equal texts have equal hashes, regardless of escapes.

@@ -3,8 +3,8 @@
 //!
 //! Builds no tree: the value is copied in pieces, and only repeated keys change the order of the pieces.
 
-use super::json_fields::as_python;
 use super::json_repeats::{repeats, KeyFingerprint};
+use super::json_text::as_python;
 use super::json_text::push_reencoded;
 use super::json_walk::{next_special, walk, Kind, Span, Visit};
 use super::number::float_repr;

@@ -5,6 +5,7 @@
 
 use super::json_walk::{eight, hex4, low_surrogate, next_match, zero_bytes};
 use memchr::memchr;
+use std::borrow::Cow;
 
 /// Length of the longest escape in bytes, which is a surrogate pair.
 const MAX_ESCAPE_BYTES: usize = 12;
@@ -132,6 +133,18 @@ pub fn push_ascii(text: &str, out: &mut Vec<u8>) {
 /// Appends the content of a valid string as `json.loads` followed by `json.dumps` would write it.
 pub fn push_reencoded(raw: &[u8], out: &mut Vec<u8>) {
     push_reencoded_part(raw, true, out);
+}
+
+/// Returns a key as Python writes it, so that equal texts have equal bytes.
+pub(super) fn as_python(key: &[u8]) -> Cow<'_, [u8]> {
+    match key.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\') {
+        true => Cow::Borrowed(key),
+        false => {
+            let mut out = Vec::with_capacity(key.len() + 16);
+            push_reencoded(key, &mut out);
+            Cow::Owned(out)
+        }
+    }
 }
 
 /// Like [`push_reencoded`], for a piece of a string. Unless the piece is the last one, an escape or a character that its end truncates is

@@ -4,32 +4,13 @@
 //! crate in linear time. Patterns with look-around, back-references and similar constructs are run by `fancy-regex` with a limit on
 //! backtracking.
 
-use super::pattern_syntax::{translate, RegexPattern};
+pub use super::pattern_syntax::PatternError;
+use super::pattern_syntax::{translate, RegexPattern, END};
 
 /// Maximum compiled size of a pattern, in bytes.
 const SIZE_LIMIT: usize = 16 << 20;
 /// Maximum number of backtracking steps of a pattern on one name.
 const BACKTRACK_LIMIT: usize = 1_000_000;
-
-/// The reason why a pattern is invalid or not supported.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct PatternError {
-    /// The reason, which names the construct.
-    pub message: String,
-    /// What the user can do about the pattern.
-    pub hint: Option<String>,
-}
-
-impl PatternError {
-    pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None }
-    }
-    pub(super) fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-}
 
 #[derive(Clone, Debug)]
 enum Program {
@@ -146,9 +127,6 @@ impl Pattern {
         self.pair_for(text).unanchored.is_match(text)
     }
 }
-
-/// Placeholder for `$`, which depends on the text to match. Translated patterns do not contain this character otherwise.
-pub(super) const END: &str = "\u{10ffff}";
 
 /// Returns the last line of a multi-line message, without its label.
 fn one_line(message: &str) -> String {

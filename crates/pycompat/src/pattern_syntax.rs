@@ -4,8 +4,30 @@
 mod escapes;
 mod groups;
 
-use super::pattern::{PatternError, END};
 use std::fmt::Write as _;
+
+/// The reason why a pattern is invalid or not supported.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PatternError {
+    /// The reason, which names the construct.
+    pub message: String,
+    /// What the user can do about the pattern.
+    pub hint: Option<String>,
+}
+
+impl PatternError {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+    pub(super) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Placeholder for `$`, which depends on the text to match. Translated patterns do not contain this character otherwise.
+pub(super) const END: &str = "\u{10ffff}";
 
 /// A pattern in the syntax of the `regex` crate.
 pub(super) struct RegexPattern {
