@@ -4,10 +4,10 @@
 //! thread, since a large picture takes a second.
 //!
 //! ```
-//! use gristmill_data::preview::{text, Drawable};
+//! use gristmill_data::preview::{tree, Drawable};
 //! let drawable = Drawable::from_json(&serde_json::json!({"id": 1}));
 //! let Drawable::Tree(lines) = drawable else { unreachable!() };
-//! assert_eq!(text::tree_line(&lines[0]), "id: 1");
+//! assert_eq!(tree::tree_line(&lines[0]), "id: 1");
 //! ```
 
 pub mod cells;

@@ -1,7 +1,7 @@
 //! MessagePack as tree lines, parsed once from beginning to end. A false length allocates no memory, and nesting of any depth cannot
 //! overflow the stack.
 
-use super::part::safe_lines;
+use super::text::safe_byte_lines;
 use super::tree::TextSpan;
 use super::tree_build::{Builder, Tree, MAX_DEPTH, MAX_VALUE_CHARACTERS};
 use gristmill_core::text::{bytes as size_words, count};
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
         let raw = self.take_u64(length)?;
         // A character has at most four bytes, so no more bytes are examined.
         let shown = raw.get(..room.saturating_mul(4)).unwrap_or(raw);
-        let text = safe_lines(shown);
+        let text = safe_byte_lines(shown);
         let mut value: String = text.chars().take(room).collect();
         if shown.len() < raw.len() || value.len() < text.len() {
             value.push_str(&format!("… ({})", size_words(raw.len() as u64)));
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::tree_line;
+    use super::super::tree::tree_line;
     use super::*;
 
     fn shown(bytes: &[u8]) -> Vec<String> {

@@ -1,7 +1,6 @@
 //! Converts text from the data to safe text, and divides it into lines by display width and grapheme.
 
-use super::tree::TreeLine;
-use gristmill_core::text::display_safe;
+use gristmill_core::text::{display_safe, display_safe_bytes};
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -21,6 +20,25 @@ pub fn safe_lines(raw: &str, limit: usize) -> String {
     if end < raw.len() {
         let left = raw[end..].chars().count();
         out.push_str(&format!("\n… {} more", gristmill_core::text::count(left as u64, "character")));
+    }
+    out
+}
+
+/// Converts bytes to safe text line by line: invalid bytes are written as `\xNN`, tabs are expanded.
+pub(super) fn safe_byte_lines(content: &[u8]) -> String {
+    let mut out = String::with_capacity(content.len());
+    let content = content.strip_suffix(b"\n").unwrap_or(content);
+    for (at, line) in content.split(|b| *b == b'\n').enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        for (at, piece) in line.split(|b| *b == b'\t').enumerate() {
+            if at > 0 {
+                out.push_str("    ");
+            }
+            out.push_str(&display_safe_bytes(piece));
+        }
     }
     out
 }
@@ -157,16 +175,6 @@ pub fn cut_end(text: &str, width: usize) -> String {
         out.push('…');
     }
     out
-}
-
-/// Formats one line of a JSON tree, indented by two columns per level.
-pub fn tree_line(line: &TreeLine) -> String {
-    let indent = "  ".repeat(usize::from(line.depth));
-    match (line.label.is_empty(), line.value.is_empty()) {
-        (true, _) => format!("{indent}{}", line.value),
-        (false, true) => format!("{indent}{}:", line.label),
-        (false, false) => format!("{indent}{}: {}", line.label, line.value),
-    }
 }
 
 #[cfg(test)]

@@ -183,9 +183,18 @@ fn scalar(value: &Value) -> String {
     }
 }
 
+/// Formats one line of a JSON tree, indented by two columns per level.
+pub fn tree_line(line: &TreeLine) -> String {
+    let indent = "  ".repeat(usize::from(line.depth));
+    match (line.label.is_empty(), line.value.is_empty()) {
+        (true, _) => format!("{indent}{}", line.value),
+        (false, true) => format!("{indent}{}:", line.label),
+        (false, false) => format!("{indent}{}: {}", line.label, line.value),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::text::tree_line;
     use super::*;
     use serde_json::json;
 

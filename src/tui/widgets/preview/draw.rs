@@ -10,7 +10,7 @@ use gristmill_data::preview::hex::HexView;
 use gristmill_data::preview::tokens::{TokenText, TokenTone};
 use gristmill_data::preview::tree::{LineKind, TreeLine};
 use gristmill_data::preview::waveform::Waveform;
-use gristmill_data::preview::{text as wrapping, Drawable, PartPreview};
+use gristmill_data::preview::{text as wrapping, tree, Drawable, PartPreview};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -51,7 +51,7 @@ pub fn draw_short(buffer: &mut Buffer, area: Rect, drawable: &Drawable, ui: &Ui)
             draw_lines(buffer, area, ranges.into_iter().take(rows).map(|range| token_line(tokens, range, &[], ui)));
         }
         Drawable::Tree(tree) => {
-            let lines = tree.iter().map(|l| Line::from(text::fit_end(&wrapping::tree_line(l), columns, ui.glyphs)));
+            let lines = tree.iter().map(|l| Line::from(text::fit_end(&tree::tree_line(l), columns, ui.glyphs)));
             draw_lines(buffer, area, lines);
         }
         Drawable::Reading(page) => {

@@ -278,7 +278,7 @@ impl PreviewState {
                     return Some(line.value.clone());
                 }
                 let inside = lines.get(at + 1..at + 1 + line.inside as usize)?;
-                let inside: Vec<String> = inside.iter().map(gristmill_data::preview::text::tree_line).collect();
+                let inside: Vec<String> = inside.iter().map(gristmill_data::preview::tree::tree_line).collect();
                 Some(inside.join("\n"))
             }
             Drawable::Text(text) | Drawable::Fact(text) => Some(text.to_string()),

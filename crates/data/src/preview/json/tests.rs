@@ -1,4 +1,4 @@
-use super::super::text::tree_line;
+use super::super::tree::tree_line;
 use super::super::tree::LineKind;
 use super::super::tree_build::MAX_TREE_LINES;
 use super::*;

@@ -8,7 +8,6 @@ mod reading;
 mod text;
 
 pub use reading::{is_prose, lead, read, ReadFrom, LEAD_BYTES};
-pub(super) use text::safe_lines;
 
 use super::hex::HexView;
 use super::tree::TreeLine;

@@ -2,9 +2,10 @@
 //!
 //! A page is decoded from the bytes it covers, so the cost of a page does not depend on the length of the text.
 
-use super::text::{self, safe_lines};
+use super::text;
 use super::{unpack, Page, PartBytes, PartPreview, PAGE_BYTES};
 use crate::preview::chat::lines_inside;
+use crate::preview::text::safe_byte_lines;
 use crate::preview::tree::{self, TextSpan, TreeLine};
 use crate::preview::{json, Drawable, ReadingText};
 use crate::source::decode::{part_class, PartClass};
@@ -290,10 +291,10 @@ impl<'a> RunningText<'a> {
             if !is_end {
                 raw.truncate(text::page_end(&raw));
             }
-            return Ok((safe_lines(&raw), raw.len() as u64));
+            return Ok((safe_byte_lines(&raw), raw.len() as u64));
         }
         let (content, used, is_closed) = unescape(&raw, is_end);
-        Ok((safe_lines(&content), if is_closed { left } else { used as u64 }))
+        Ok((safe_byte_lines(&content), if is_closed { left } else { used as u64 }))
     }
 
     /// Returns the page of [`ReadFrom::Find`].

@@ -1,5 +1,5 @@
 use super::*;
-use crate::preview::text::tree_line;
+use crate::preview::tree::tree_line;
 
 fn of(name: &str, content: &[u8]) -> PartPreview {
     part(name, &content.to_vec(), &Cancel::default())

@@ -1,7 +1,7 @@
 //! Pages of text that end at line ends if possible, and detection of text.
 
 use super::{PartBytes, PAGE_BYTES};
-use gristmill_core::text::display_safe_bytes;
+use crate::preview::text::safe_byte_lines;
 use gristmill_core::Outcome;
 
 /// Distance from the end of a page, in bytes, within which a line end is searched.
@@ -26,7 +26,7 @@ pub(super) fn page(bytes: &dyn PartBytes, from: u64) -> Outcome<TextPage> {
         content.truncate(end);
     }
     let to = from + content.len() as u64;
-    Ok(TextPage { from, to, text: safe_lines(&content) })
+    Ok(TextPage { from, to, text: safe_byte_lines(&content) })
 }
 
 /// Returns the offset at which a page that is not the last should end: after a line, otherwise after a word, otherwise before a truncated
@@ -58,25 +58,6 @@ pub(super) fn cut_character(content: &[u8]) -> usize {
         }
     }
     0
-}
-
-/// Converts bytes to safe text line by line: invalid bytes are written as `\xNN`, tabs are expanded.
-pub(in crate::preview) fn safe_lines(content: &[u8]) -> String {
-    let mut out = String::with_capacity(content.len());
-    let content = content.strip_suffix(b"\n").unwrap_or(content);
-    for (at, line) in content.split(|b| *b == b'\n').enumerate() {
-        if at > 0 {
-            out.push('\n');
-        }
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        for (at, piece) in line.split(|b| *b == b'\t').enumerate() {
-            if at > 0 {
-                out.push_str("    ");
-            }
-            out.push_str(&display_safe_bytes(piece));
-        }
-    }
-    out
 }
 
 /// Whether the first bytes of a part look like text: UTF-8 (a truncated character at the end is accepted) with few control characters.

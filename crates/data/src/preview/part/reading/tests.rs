@@ -1,5 +1,5 @@
 use super::*;
-use crate::preview::text::tree_line;
+use crate::preview::tree::tree_line;
 
 fn shown(name: &str, content: &[u8], from: &ReadFrom) -> (ReadingText, Page) {
     let preview = read(name, &content.to_vec(), from, &Cancel::default());
