@@ -10,7 +10,6 @@ mod names;
 mod notes;
 mod pax;
 mod prefix;
-mod resync;
 mod scan;
 mod scouts;
 mod span;

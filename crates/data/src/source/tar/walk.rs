@@ -1,10 +1,12 @@
 //! The walk from entry to entry, with the semantics of Python's `tarfile` 3.11 for valid archives, and recovery after damage.
 
+mod resync;
+
 use super::header::{classify, is_plausible, sparse_extension, Block, Header, BLOCK, BLOCK_BYTES};
 use super::pax::PaxRecords;
-use super::resync::ResumeOffset;
 use super::window::Window;
 use gristmill_core::{Cancel, Outcome, ProblemKind};
+use resync::ResumeOffset;
 
 /// Maximum size in bytes of an extended header's payload.
 const MAX_EXTENSION: u64 = 1 << 20;

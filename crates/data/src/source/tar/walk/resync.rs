@@ -1,8 +1,9 @@
 //! Resynchronisation after a damaged header.
 
-use super::header::{is_plausible, resembles_extended_header, salvaged_sizes, BLOCK, BLOCK_BYTES};
-use super::walk::Walker;
-use super::window::Window;
+use super::Walker;
+use crate::source::tar::header::{is_plausible, resembles_extended_header, salvaged_sizes, BLOCK, BLOCK_BYTES};
+use crate::source::tar::pax;
+use crate::source::tar::window::Window;
 use gristmill_core::Outcome;
 
 /// Number of bytes at the end of a file that must be zero to accept an offset as the end of the archive.
@@ -42,7 +43,7 @@ impl<W: Window> Walker<'_, W> {
     }
 
     fn begins_with_record(&mut self, at: u64) -> Outcome<bool> {
-        Ok(super::pax::begins_with_record(self.window.bytes(at, BLOCK)?))
+        Ok(pax::begins_with_record(self.window.bytes(at, BLOCK)?))
     }
 
     /// Returns the nearest possible end of the entry at `at` that is followed by a header (`true`) or is the end of the archive (`false`).
