@@ -1,53 +1,14 @@
 //! Extraction of the text of a line in one pass over the line.
 
 use super::jq::Program;
-use super::verdict::{Quirks, NO_TEXT, NULL_TEXT, SURROGATE_MESSAGE};
+use super::quirks::{Quirks, SURROGATE_MESSAGE};
+use super::text::{Text, TextLocation, NO_TEXT, NULL_TEXT};
 use gristmill_core::pack::TextField;
 use gristmill_core::Outcome;
 use gristmill_pycompat::json_text::{halves, unescape};
 use gristmill_pycompat::json_walk::{walk, JsonError, Kind, Span, Visit, DEEPEST_PYTHON, MAX_NESTING};
 use gristmill_pycompat::white_space::{is_white_space, strip};
 use serde_json::Value;
-
-/// Result of looking for the text of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Text<'a> {
-    /// A string, possibly empty.
-    Is(&'a str),
-    /// The key is missing, or the program has no output.
-    Missing,
-    /// `null`.
-    Null,
-    /// `0`, `false`, `[]` or `{}`, which Python treats as false; holds a description of the value.
-    Falsy(&'static str),
-    /// Another value; holds a description of it.
-    NotText(&'static str),
-    /// The line, or a value on the path, is not an object; holds a description of it.
-    NotObject(&'static str),
-    /// The jq program ends in an error, or takes too long.
-    Fails(&'static str),
-    /// The line is not JSON.
-    Invalid {
-        /// Offset of the mistake from the beginning of the line, in bytes.
-        at: usize,
-        /// Reason.
-        why: &'static str,
-    },
-    /// A value of the row cannot be read, so that the row is not used; holds the reason.
-    Unreadable(&'static str),
-    /// The line holds only white space.
-    Blank,
-}
-
-impl<'a> Text<'a> {
-    /// Returns the string, or an empty one if there is none.
-    pub fn as_str(self) -> &'a str {
-        match self {
-            Self::Is(text) => text,
-            _ => "",
-        }
-    }
-}
 
 /// Text and syntax extensions of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +33,6 @@ pub struct Extractor {
 pub struct ParsedLine<'a> {
     text: TextLocation<'a>,
     quirks: Quirks,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum TextLocation<'a> {
-    /// In the line, or there is no text.
-    Line(Text<'a>),
-    /// In `texts` of the extractor, as start and end in bytes.
-    Own(usize, usize),
 }
 
 /// Memory for texts is released if it is larger than this, in bytes.

@@ -21,6 +21,7 @@ mod members;
 pub(in crate::source) mod packing;
 mod parquet;
 mod python_json;
+mod quirks;
 mod rewriter;
 mod rules;
 mod saved;
@@ -31,6 +32,7 @@ mod source;
 mod sources;
 mod splits;
 mod table;
+mod text;
 mod unit;
 mod values;
 mod verdict;
@@ -45,8 +47,8 @@ pub(in crate::source) use values::leave_out_values;
 pub(in crate::source) use zip::member_count;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, OverlongLine, Position, MAX_LINE_BYTES};
-pub use columns::{with_column, NOT_UTF8, TOO_LONG};
-pub use extract::{keys_of, text_at, texts_at, value_of, Document, Extractor, ParsedLine, Text};
+pub use columns::{NOT_UTF8, TOO_LONG, with_column};
+pub use extract::{Document, Extractor, ParsedLine, keys_of, text_at, texts_at, value_of};
 pub use glob::Glob;
 pub use jsonl::Jsonl;
 pub use layout::{layout_of, Layout};
@@ -55,6 +57,7 @@ pub use list::{
 };
 pub use packing::{Compression, Packing, UnpackedReader};
 pub use python_json::{python_line, python_lines, NotJson};
+pub use quirks::{Quirks, BYTE_ORDER_MARK};
 pub use rewriter::{EditRow, FileRewriter, TextEdits};
 pub use rules::{DocumentRules, InputRules};
 pub(in crate::source) use saved::descriptions as saved_descriptions;
@@ -70,8 +73,9 @@ pub use splits::{
 pub use table::{
     table_files, tables_in_order, Table, TableColumn, TableFile, TableFindings, TableFormat, TableSummary, TableUnit,
 };
+pub use text::Text;
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
-pub use verdict::{mark_hint, DocumentVerdict, Quirks, BYTE_ORDER_MARK, EMPTY};
+pub use verdict::{mark_hint, DocumentVerdict, EMPTY};
 
 use gristmill_core::{Failure, FileStamp, Outcome, Subject};
 use gristmill_storage::location::is_remote;

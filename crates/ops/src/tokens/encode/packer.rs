@@ -452,7 +452,7 @@ fn verdict<'t>(spec: &EncodingSpec, document: &Document<'t>, is_row: bool) -> Do
     let rules = if is_row { spec.rules.of_rows() } else { spec.rules };
     match document.text {
         // The spec decides whether an empty text has tokens, such as those of a template.
-        Text::Is("") if spec.needs_tokens && !document.quirks.is_refused_by(rules) => DocumentVerdict::Take(""),
+        Text::Is("") if spec.needs_tokens && !document.quirks.has(rules.refused) => DocumentVerdict::Take(""),
         _ => document.verdict(rules),
     }
 }

@@ -65,7 +65,7 @@ impl SequenceRules {
             }
             _ => {}
         }
-        if let Some(why) = document.quirks.why(rules) {
+        if let Some(why) = document.quirks.why(rules.refused) {
             return Err(DocumentVerdict::Refuse(why));
         }
         let texts = self.keys.iter().map(|key| texts_at(line, key, self.takes_lists));

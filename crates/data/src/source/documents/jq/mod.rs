@@ -7,7 +7,7 @@ mod limits;
 mod patterns;
 
 use super::blocks::MAX_LINE_BYTES;
-use super::extract::{Text, TextLocation};
+use super::text::{Text, TextLocation};
 use gristmill_core::{Failure, Outcome, Subject};
 use jaq_core::data::JustLut;
 use jaq_core::load::lex::{StrPart, Tok, Token};
