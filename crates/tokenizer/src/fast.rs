@@ -42,7 +42,8 @@ impl FastTokenizer {
         if reference.dropout().is_some() {
             return Err("it drops merges at random".into());
         }
-        match tables.and_then(|tables| Bpe::new(tables, reference.tokenizer())) {
+        let raw = reference.tokenizer();
+        match tables.and_then(|tables| Bpe::new(tables, raw.get_added_vocabulary(), raw.get_normalizer())) {
             Ok(own) => Ok(Self::Own(Box::new(own))),
             Err(why) => match FastokensTokenizer::parse(json, reference, greatest_id) {
                 Ok(other) => Ok(Self::Other(Box::new(other))),

@@ -1,14 +1,12 @@
 //! Parses a byte-pair `tokenizer.json` without building JSON values for its long lists.
 
+use super::borrowed_text::BorrowedText;
 use super::join::{join_both, Join2};
 use super::lists::{Merges, Vocab};
 use memchr::memmem;
-use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::Value;
-use std::borrow::Cow;
-use std::fmt;
 
 /// The file. Unknown fields are rejected, because they may be significant.
 #[derive(Debug, Deserialize)]
@@ -65,29 +63,6 @@ pub(super) struct ModelFile<'a> {
 /// The key of the merges.
 const KEY: &[u8] = b"\"merges\"";
 
-/// A string that borrows from the bytes of the file unless it contains escapes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BorrowedText<'a>(pub(super) Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for BorrowedText<'a> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = BorrowedText<'de>;
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a text")
-            }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(BorrowedText(Cow::Borrowed(text)))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(BorrowedText(Cow::Owned(text.to_owned())))
-            }
-        }
-        from.deserialize_str(Reader)
-    }
-}
-
 impl<'a> File<'a> {
     /// Parses a file; `None` if it is not a byte-pair tokenizer in the usual form.
     ///
@@ -124,18 +99,6 @@ fn seeming_merges(json: &str) -> Option<&str> {
         let after_colon = json.get(at + KEY.len()..)?.trim_start().strip_prefix(':')?.trim_start();
         after_colon.starts_with('[').then_some(after_colon)
     })
-}
-
-impl<'a> BorrowedText<'a> {
-    /// Splits a string at its space into two words; `None` unless it has exactly one space.
-    pub(super) fn halves(&self) -> Option<(Self, Self)> {
-        let (left, right) = self.0.split_once(' ').filter(|(_, right)| !right.contains(' '))?;
-        let part = |from: usize, to: usize| match &self.0 {
-            Cow::Borrowed(text) => BorrowedText(Cow::Borrowed(&text[from..to])),
-            Cow::Owned(text) => BorrowedText(Cow::Owned(text[from..to].to_owned())),
-        };
-        Some((part(0, left.len()), part(self.0.len() - right.len(), self.0.len())))
-    }
 }
 
 #[cfg(test)]

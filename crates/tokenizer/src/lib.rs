@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod adversarial;
+mod borrowed_text;
 mod bpe;
 mod byte_level;
 mod encoder;

@@ -3,7 +3,7 @@
 //! A vocabulary has hundreds of thousands of strings. Two numbers for each need a third of the memory of pointers and copies, and all of it
 //! is read several times before a tokenizer can be used.
 
-use super::file::BorrowedText;
+use super::borrowed_text::BorrowedText;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;

@@ -1,9 +1,8 @@
 //! Finds the added tokens of a text, as the reference tokenizer does.
 
 use super::classes::{Classes, WORD};
-use crate::reference_model::Raw;
 use aho_corasick::{AhoCorasick, MatchKind};
-use tokenizers::{AddedToken, NormalizedString, Normalizer as _};
+use tokenizers::{AddedToken, AddedVocabulary, NormalizedString, Normalizer as _, NormalizerWrapper};
 
 /// A part of a text.
 pub(super) enum Part<'a> {
@@ -36,16 +35,16 @@ pub(super) struct AddedTokens {
 }
 
 impl AddedTokens {
-    /// Collects the added tokens of a tokenizer.
-    pub(super) fn new(reference: &Raw) -> Result<Self, String> {
+    /// Collects the added tokens of a tokenizer with this normalizer.
+    pub(super) fn new(added: &AddedVocabulary, normalizer: Option<&NormalizerWrapper>) -> Result<Self, String> {
         let (mut raw, mut normalized) = (Vec::new(), Vec::new());
-        for (id, token) in reference.get_added_tokens_decoder() {
+        for (id, token) in added.get_added_tokens_decoder().clone() {
             if !token.normalized {
                 raw.push((token.content.clone(), id, token));
                 continue;
             }
             let mut text = NormalizedString::from(token.content.as_str());
-            if let Some(normalizer) = reference.get_normalizer() {
+            if let Some(normalizer) = normalizer {
                 normalizer.normalize(&mut text).map_err(|error| error.to_string())?;
             }
             normalized.push((text.get().to_owned(), id, token));

@@ -2,7 +2,7 @@
 
 use super::boundary_filter::BoundaryFilter;
 use super::first_merge_ranks::FirstMergeRanks;
-use super::pieces::{PrefixMerges, MAX_BOUNDARY_TOKENS};
+use super::prefix_merges::{PrefixMerges, MAX_BOUNDARY_TOKENS};
 use super::shape::SplitRules;
 use crate::byte_level;
 use crate::file::{File, ModelFile};

@@ -22,6 +22,7 @@ mod model;
 mod order;
 mod pairs;
 mod pieces;
+mod prefix_merges;
 mod shape;
 mod split;
 mod symbols;
@@ -34,14 +35,13 @@ mod words;
 mod tests;
 
 use super::file::File;
-use super::reference_model::Raw;
 use added::{AddedTokens, Part};
 use classes::Classes;
 use model::Model;
 use shape::{Normalization, SplitRules, Splitting};
 use split::{Gpt2, Gpt4oSplitter, Numbers, Scan, Style};
 use std::borrow::Cow;
-use tokenizers::NormalizedString;
+use tokenizers::{AddedVocabulary, NormalizedString, NormalizerWrapper};
 use unicode_normalization::{is_nfc_quick, IsNormalized};
 use words::WordEncoder;
 
@@ -112,10 +112,14 @@ impl Tables {
 }
 
 impl Bpe {
-    /// Returns a tokenizer with the tables of a file and the added tokens of the reference tokenizer.
-    pub(super) fn new(tables: Tables, reference: &Raw) -> Result<Self, String> {
+    /// Returns a tokenizer with the tables of a file, and the added tokens and the normalizer of the reference tokenizer.
+    pub(super) fn new(
+        tables: Tables,
+        added: &AddedVocabulary,
+        normalizer: Option<&NormalizerWrapper>,
+    ) -> Result<Self, String> {
         let Tables { model, shape } = tables;
-        Ok(Self { model, added: AddedTokens::new(reference)?, shape })
+        Ok(Self { model, added: AddedTokens::new(added, normalizer)?, shape })
     }
 
     /// Appends the raw ids of a text. Returns `false` without changing `out` if the result of the reference tokenizer cannot be determined.

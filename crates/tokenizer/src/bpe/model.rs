@@ -6,11 +6,12 @@ use super::index::Index;
 use super::merge_stats::MergeStats;
 use super::merged_tokens::MergedTokens;
 use super::pairs::Pairs;
-use super::pieces::PrefixMerges;
+use super::prefix_merges::PrefixMerges;
 use super::symbols::{Bytes, CharacterIds, Chars, Symbols, UnknownCharacters, NONE};
 use super::vocabulary::{Lists, Vocabulary};
+use crate::borrowed_text::BorrowedText;
 use crate::byte_level;
-use crate::file::{BorrowedText, ModelFile};
+use crate::file::ModelFile;
 use crate::lists::Vocab;
 
 /// The mark that replaces a blank in vocabularies that spell characters.

@@ -11,15 +11,9 @@ use super::hash::folded_product;
 use super::keys::{Key, ShortKey, MAX_KEY_BYTES, SHORT};
 use super::model::Model;
 use super::pairs::{PairLookup, PairSlot, Pairs, NOT_JOINED};
+use super::prefix_merges::PrefixMerges;
 use super::symbols::NONE;
 use std::ops::RangeInclusive;
-
-/// Number of tokens of the first merges that span the start of a long character. With more tokens, pieces are longer and recur less often;
-/// with fewer, more merges remain.
-pub(super) const MAX_BOUNDARY_TOKENS: usize = 250;
-
-/// Size of the filter for these tokens, as the sum of their lengths in bytes.
-const FILTER: usize = 1 << 15;
 
 /// Number of cached results for positions at which words may be cut; a power of two.
 const CUT_CACHE_SLOTS: usize = 1 << 13;
@@ -32,37 +26,6 @@ const AT_ONCE: usize = 16;
 
 /// Number of cached short and long pieces: 256 and 128 KiB.
 const SIZES: Sizes = Sizes { short: 1 << 13, long: 1 << 11 };
-
-/// The first merges, which are done in pieces.
-#[derive(Debug)]
-pub(super) struct PrefixMerges {
-    cuts: BoundaryFilter,
-    /// Exclusive limit of the ranks of these merges.
-    below: u32,
-    /// Number of tokens that must still be added.
-    left: usize,
-}
-
-impl PrefixMerges {
-    /// Returns an empty set that accepts merges until `reaching` of their tokens span the start of a long character. Each merge must be
-    /// passed to [`add`](Self::add) in the order of ranks.
-    pub(super) fn reaching(reaching: usize) -> Self {
-        Self { cuts: BoundaryFilter::new(FILTER), below: 0, left: reaching }
-    }
-
-    /// Adds the next merge, which produces this token.
-    pub(super) fn add(&mut self, rank: u32, token: &[u8]) {
-        if !self.is_full() {
-            self.left -= usize::from(self.cuts.add(token));
-            self.below = rank + 1;
-        }
-    }
-
-    /// Whether the set is complete. Splitting with fewer tokens is not faster.
-    pub(super) fn is_full(&self) -> bool {
-        self.left == 0
-    }
-}
 
 /// A piece of a word.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,7 @@
 //! Compares the fast tokenizer with the reference for every accepted form.
 
-use super::pieces::{PrefixMerges, WordBuffers};
+use super::pieces::WordBuffers;
+use super::prefix_merges::PrefixMerges;
 use super::symbols::Symbols;
 use super::*;
 use crate::adversarial;
@@ -28,8 +29,9 @@ fn read(json: &[u8]) -> (Reference, Result<Bpe, String>) {
     let file = File::read(json, &in_turn);
     let lists = file.as_ref().map(|file| lists_of(&file.model));
     let reference = Reference::parse(json, file.as_ref(), lists.as_ref()).unwrap();
-    let own =
-        Tables::new(file.as_ref(), lists.as_ref(), None).and_then(|tables| Bpe::new(tables, reference.tokenizer()));
+    let raw = reference.tokenizer();
+    let own = Tables::new(file.as_ref(), lists.as_ref(), None)
+        .and_then(|tables| Bpe::new(tables, raw.get_added_vocabulary(), raw.get_normalizer()));
     (reference, own)
 }
 
