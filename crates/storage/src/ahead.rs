@@ -3,7 +3,7 @@
 use super::files::metadata;
 use super::location::{is_remote, RemoteUrl};
 use super::read::open_any;
-use super::store::store_of;
+use super::stores::store_of;
 use super::waiting::for_each_at_once;
 use gristmill_core::{Cancel, Mutex};
 use std::path::{Path, PathBuf};

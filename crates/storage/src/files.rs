@@ -5,8 +5,9 @@
 pub use super::file_info::{FileInfo, FileKind};
 use super::location::{is_above_buckets, is_plain_key, is_remote, Location, RemoteUrl};
 use super::notices;
-use super::read::pause;
-use super::store::{store_of, unlisted_buckets};
+use super::read_file::pause;
+use super::store::unlisted_buckets;
+use super::stores::{self, store_of};
 use super::waiting::do_during;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use std::ffi::{OsStr, OsString};
@@ -316,11 +317,11 @@ pub fn read_dir(folder: impl AsRef<Path>) -> io::Result<Box<dyn Iterator<Item = 
 
 /// Lists the buckets of a store.
 fn buckets(url: &RemoteUrl<'_>) -> io::Result<Vec<FolderEntry>> {
-    let Some(list) = url.scheme.buckets else {
+    if !url.scheme.lists_buckets {
         return Err(unlisted_buckets().on(Subject::path(url.to_path())).into_io());
-    };
+    }
     let (root, info) = (url.to_path(), FileInfo::of_prefix());
-    let names = list()?.into_iter().filter(|name| is_plain_key(name) && !name.contains('/'));
+    let names = stores::buckets(url.scheme)?.into_iter().filter(|name| is_plain_key(name) && !name.contains('/'));
     Ok(names.map(|name| FolderEntry { path: root.join(name), kind: info.kind, info: Some(info) }).collect())
 }
 

@@ -3,7 +3,8 @@
 use super::files::{fetch_listing, if_any, is_taken, remote_entries, FileInfo};
 use super::location::{is_plain_key, is_remote, Location, RemoteUrl};
 use super::read::stamp_at;
-use super::store::{store_of, StoreEntry};
+use super::store::StoreEntry;
+use super::stores::store_of;
 use super::waiting::map_at_once;
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome};
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -4,7 +4,7 @@
 //! Names below a bucket never contain an empty segment, `.` or `..` ([`is_plain_key`]), so joining, splitting and comparing of paths mean the
 //! same for objects as for files. Every access goes through this crate, which parses the location again; clippy rejects `std::fs` elsewhere.
 
-use super::store::{Scheme, SCHEMES};
+use super::scheme::{Scheme, SCHEMES};
 use super::waiting::WAITING_THREADS;
 use gristmill_core::{text, Failure, Outcome, Subject};
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ pub fn check_object_address(text: &str) -> Outcome<String> {
     };
     match RemoteUrl::parse(Path::new(text)) {
         Some(RemoteUrl { bucket: "", scheme, .. }) => {
-            let list = scheme.buckets.map(|_| format!("; gristmill info {}:// lists the buckets", scheme.name));
+            let list = scheme.lists_buckets.then(|| format!("; gristmill info {}:// lists the buckets", scheme.name));
             refuse("it has no bucket", format!("{}://BUCKET/KEY{}", scheme.name, list.unwrap_or_default()))
         }
         Some(url) if !(url.key.is_empty() || is_plain_key(url.key)) => {
@@ -137,11 +137,6 @@ pub fn threads_for(path: &Path, threads: usize) -> usize {
     }
 }
 
-/// Whether a path is a bucket, without a key.
-pub fn is_bucket(path: &Path) -> bool {
-    RemoteUrl::parse(path).is_some_and(|url| (url.scheme.is_bucket)(&url))
-}
-
 /// Whether a path is the address of all buckets of a store, such as `s3://`.
 pub fn is_bucket_list(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some_and(|url| url.bucket.is_empty() && url.key.is_empty())
@@ -150,7 +145,7 @@ pub fn is_bucket_list(path: &Path) -> bool {
 /// Returns the address of all buckets of the store that a path leads to; `None` if they cannot be listed.
 pub fn bucket_list(path: &Path) -> Option<PathBuf> {
     let scheme = RemoteUrl::parse(path)?.scheme;
-    scheme.buckets.map(|_| PathBuf::from(format!("{}://", scheme.name)))
+    scheme.lists_buckets.then(|| PathBuf::from(format!("{}://", scheme.name)))
 }
 
 /// Whether a path is the part of an address above its bucket, `SCHEME:`, which is not a folder.

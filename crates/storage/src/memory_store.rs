@@ -1,34 +1,18 @@
 //! A store in memory, `mem://BUCKET/KEY`, for tests of code that works with every store.
 
-use super::files::FileInfo;
-use super::location::{check_object_address, RemoteUrl};
+use super::file_info::FileInfo;
+use super::location::RemoteUrl;
+use super::scheme::StoreKind;
 use super::store::{
-    Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, TakeEntry, UnfinishedUpload,
+    Condition, Content, ObjectUpload, RangeRead, StagedObject, Store, StoreEntry, TakeEntry, UnfinishedUpload,
 };
-use gristmill_core::{Failure, FileStamp, Mutex, ProblemKind, Subject};
+use gristmill_core::{Failure, FileStamp, Mutex, Outcome, ProblemKind, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// Row of the store in [`SCHEMES`](super::store::SCHEMES).
-pub(super) const SCHEME: Scheme = Scheme {
-    name: "mem",
-    usual: "mem",
-    is_hidden: true,
-    is_writable: true,
-    check_address: check_object_address,
-    title: "memory",
-    buckets: Some(|| {
-        let objects = OBJECTS.lock();
-        let names: BTreeSet<String> = objects.keys().map(|(bucket, _)| bucket.clone()).collect();
-        Ok(names.into_iter().collect())
-    }),
-    is_bucket: |url| url.key.is_empty(),
-    open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })),
-};
 
 /// An object: its content, its number among all objects that were ever put, and the time of its put, in nanoseconds since 1970.
 #[derive(Clone)]
@@ -56,6 +40,18 @@ const WITHOUT_LOOKUP: &str = "hides-";
 
 struct MemoryStore {
     bucket: String,
+}
+
+/// Returns the store of an address.
+pub(super) fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
+    Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() }))
+}
+
+/// Lists the names of all buckets.
+pub(super) fn buckets() -> io::Result<Vec<String>> {
+    let objects = OBJECTS.lock();
+    let names: BTreeSet<String> = objects.keys().map(|(bucket, _)| bucket.clone()).collect();
+    Ok(names.into_iter().collect())
 }
 
 /// An object that is being uploaded.
@@ -111,7 +107,7 @@ impl Object {
 /// # Panics
 /// If the path is no such address.
 pub fn put(path: &Path, bytes: &[u8]) {
-    let url = RemoteUrl::parse(path).filter(|url| url.scheme.name == SCHEME.name);
+    let url = RemoteUrl::parse(path).filter(|url| url.scheme.kind == StoreKind::Memory);
     let Some(url) = url else { panic!("{} is not an address of the memory store", path.display()) };
     insert((url.bucket.to_owned(), url.key.to_owned()), bytes, Condition::Always);
 }

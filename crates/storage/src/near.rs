@@ -3,6 +3,7 @@
 use super::files::first_entries;
 use super::location::RemoteUrl;
 use super::store::{NO_BUCKET, NO_CONTAINER};
+use super::stores;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::{ExitClass, Failure};
 use std::path::Path;
@@ -40,7 +41,7 @@ fn in_time<T: Send + 'static>(time: Duration, find: impl FnOnce() -> Option<T> +
 fn hint_about(path: &Path) -> Option<String> {
     let url = RemoteUrl::parse(path)?;
     // If the buckets cannot be listed, this one may exist.
-    let buckets = url.scheme.buckets.and_then(|list| list().ok()).unwrap_or_default();
+    let buckets = stores::buckets(url.scheme).unwrap_or_default();
     if !buckets.is_empty() && buckets.len() <= MAX_NAMES && !buckets.iter().any(|name| name == url.bucket) {
         let near = nearest(url.bucket, buckets.iter().map(String::as_str))?;
         // Whether that bucket has the key is unknown.

@@ -5,7 +5,7 @@ use super::listing::Listing;
 use super::local_copy::copy_of_version;
 use super::location::{is_remote, RemoteUrl};
 use super::range_read::buffer_for;
-use super::store::store_of;
+use super::stores::store_of;
 use gristmill_core::FileStamp;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 use super::files::{exists, missing_folders};
 use super::fs::{Fs, PRIVATE_FOLDER};
 use super::location::{is_remote, RemoteUrl};
-use super::store::store_of;
+use super::stores::store_of;
 use super::xdg;
 use gristmill_core::{Failure, Outcome};
 use std::ffi::OsString;

@@ -5,7 +5,8 @@
 use super::fs::{Fs, WriteFile};
 use super::location::RemoteUrl;
 use super::publish::record::{parse_target, read_record, write_record};
-use super::store::{store_of, ObjectUpload, StagedObject};
+use super::store::{ObjectUpload, StagedObject};
+use super::stores::store_of;
 use gristmill_core::{Failure, Outcome, Subject};
 use std::path::{Path, PathBuf};
 

@@ -1,89 +1,24 @@
 //! Stores: services that hold the objects of remote locations.
 //!
-//! A store is a row of [`SCHEMES`] and an implementation of [`Store`]. Code outside this crate must not depend on a specific store.
+//! A kind of store is rows of [`SCHEMES`](super::scheme::SCHEMES), an implementation of [`Store`] and its functions in
+//! [`stores`](super::stores). Code outside this crate must not depend on a specific store.
 
 pub use super::content_check::{ContentCheck, PendingCheck};
 use super::file_info::FileInfo;
 pub use super::file_info::{StoreEntry, TakeEntry};
 use super::location::RemoteUrl;
 pub use super::range_read::RangeRead;
-use super::read::ReadFile;
-use gristmill_core::{Failure, FileStamp, Mutex, Outcome, Problem, Subject};
+use super::read_file::ReadFile;
+use super::scheme::schemes_text;
+use gristmill_core::{Failure, FileStamp, Problem, Subject};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
-
-/// A kind of store, identified by the scheme of its addresses.
-#[derive(Debug)]
-pub struct Scheme {
-    /// The text before `://`.
-    pub name: &'static str,
-    /// Whether messages omit the scheme, because another row has the usual name of the same kind, or because it is for tests.
-    pub is_hidden: bool,
-    /// Usual name of the kind, which may have several.
-    pub usual: &'static str,
-    /// Whether objects can be put.
-    pub is_writable: bool,
-    /// Checks an address as the user typed it, and returns its canonical path.
-    pub check_address: fn(&str) -> Outcome<String>,
-    /// Name of the kind, in messages.
-    pub title: &'static str,
-    /// Lists the names of the buckets, or of their counterparts in addresses; `None` if that is not possible.
-    pub buckets: Option<fn() -> io::Result<Vec<String>>>,
-    /// Whether an address is a whole bucket, next to which no object can be put.
-    pub is_bucket: fn(&RemoteUrl<'_>) -> bool,
-    /// Connects to the store of an address. Makes no request.
-    pub open: fn(&RemoteUrl<'_>) -> Outcome<Arc<dyn Store>>,
-}
-
-impl PartialEq for Scheme {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Scheme {}
-
-/// All schemes of addresses; a kind of store may have several.
-pub static SCHEMES: &[Scheme] = &[
-    #[cfg(any(test, feature = "testing"))]
-    super::memory_store::SCHEME,
-    #[cfg(feature = "remote")]
-    super::remote::s3::SCHEME,
-    #[cfg(feature = "remote")]
-    super::remote::s3::ALIAS,
-    #[cfg(feature = "remote")]
-    super::remote::gs::SCHEME,
-    #[cfg(feature = "remote")]
-    super::remote::gs::ALIAS,
-    #[cfg(feature = "remote")]
-    super::remote::az::SCHEME,
-    #[cfg(feature = "remote")]
-    super::remote::az::WITH_ACCOUNT,
-    #[cfg(feature = "remote")]
-    super::remote::az::ALIAS,
-    #[cfg(feature = "remote")]
-    super::remote::msc::SCHEME,
-    #[cfg(feature = "remote")]
-    super::remote::web::HTTPS,
-    #[cfg(feature = "remote")]
-    super::remote::web::HTTP,
-    #[cfg(feature = "remote")]
-    super::remote::hf::SCHEME,
-];
 
 /// Reasons of failures about a bucket or container that does not exist.
 pub(super) const NO_BUCKET: &str = "there is no such bucket";
 pub(super) const NO_CONTAINER: &str = "there is no such container";
-
-/// Returns the beginnings of addresses, of writable stores or of all.
-pub fn schemes_text(is_written: bool) -> String {
-    let rows = SCHEMES.iter().filter(|scheme| !scheme.is_hidden && (scheme.is_writable || !is_written));
-    rows.map(|scheme| format!("{}://", scheme.name)).collect::<Vec<_>>().join(", ")
-}
 
 /// Returns the failure for a change in a store that cannot be written.
 pub fn read_only(url: &RemoteUrl<'_>) -> Failure {
@@ -358,18 +293,4 @@ pub enum Condition {
     IfAbsent,
     /// If the object at the address has this stamp.
     IfStamp(FileStamp),
-}
-
-/// Returns the store of an address, which is opened once per run.
-pub fn store_of(url: &RemoteUrl<'_>) -> io::Result<Arc<dyn Store>> {
-    type Stores = Mutex<HashMap<(&'static str, String), Arc<dyn Store>>>;
-    static STORES: std::sync::LazyLock<Stores> = std::sync::LazyLock::new(Mutex::default);
-    let mut stores = STORES.lock();
-    let name = (url.scheme.name, url.bucket.to_owned());
-    if let Some(store) = stores.get(&name) {
-        return Ok(Arc::clone(store));
-    }
-    let store = (url.scheme.open)(url).map_err(Failure::into_io)?;
-    stores.insert(name, Arc::clone(&store));
-    Ok(store)
 }

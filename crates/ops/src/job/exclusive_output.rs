@@ -5,11 +5,11 @@ use gristmill_core::FileStamp;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
-use gristmill_storage::location::is_bucket;
 use gristmill_storage::lock::{is_lock_failure, DatasetLock};
 use gristmill_storage::publish::recover;
 use gristmill_storage::read::{stamp_at, ReadFile};
 use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::stores::is_bucket;
 use std::path::{Path, PathBuf};
 
 /// Limit of attempts to create a run folder that another run is removing at the same time.

@@ -6,7 +6,9 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files;
 use gristmill_storage::location::{is_remote, RemoteUrl};
 use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
-use gristmill_storage::store::{read_only, schemes_text};
+use gristmill_storage::scheme::schemes_text;
+use gristmill_storage::store::read_only;
+use gristmill_storage::stores::check_address;
 use std::path::{Path, PathBuf};
 
 /// Hint if addresses are not supported.
@@ -57,7 +59,7 @@ fn refuse_meant_address(path: &Path, text: &str) -> Outcome<()> {
 /// Like [`local`], but also accepts addresses in stores.
 pub fn local_or_readable(path: &Path) -> Outcome<String> {
     match RemoteUrl::parse(path) {
-        Some(url) => (url.scheme.check_address)(utf8(path)?),
+        Some(url) => check_address(url.scheme, utf8(path)?),
         None => mapped(local(path)?),
     }
 }

@@ -44,6 +44,6 @@ pub use hf::{address_of, is_hub_url, RepositoryKind, RepositoryUrl};
 #[cfg(feature = "remote")]
 pub use hf::{Digest, Hub, HubSettings, RepositoryFile, Revision, Transfer};
 #[cfg(feature = "remote")]
-pub use msc::{address_in_profile, mapped_path};
+pub use msc::mapped_path;
 #[cfg(feature = "remote")]
 pub use store_settings::{set_remote_settings, NewObjects, RemoteReads, RemoteSettings};

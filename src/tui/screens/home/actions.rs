@@ -15,7 +15,8 @@ use gristmill_data::source::documents::is_written_back;
 use gristmill_ops::operations;
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
 use gristmill_ops::tokens::formats::mixture::{Member, MixtureIndexPlan};
-use gristmill_storage::location::{is_bucket, is_read_only};
+use gristmill_storage::location::is_read_only;
+use gristmill_storage::stores::is_bucket;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -26,6 +26,7 @@ use crate::tui::work::{LatestWorker, Stream};
 use gristmill_ops::job::unfinished;
 use gristmill_storage::files;
 use gristmill_storage::location::{bucket_list, is_remote, RemoteUrl};
+use gristmill_storage::stores::check_address;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::MouseEvent;
@@ -318,7 +319,7 @@ impl Home {
                 if let Some(url) = RemoteUrl::parse(Path::new(&address)) {
                     let checked = match url.bucket.is_empty() {
                         true => Ok(address.clone()),
-                        false => (url.scheme.check_address)(&address),
+                        false => check_address(url.scheme, &address),
                     };
                     match checked {
                         Ok(path) => self.open_pane(PaneContent::Folder(files::without_slash(Path::new(&path))), None),

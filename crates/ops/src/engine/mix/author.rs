@@ -16,6 +16,7 @@ use gristmill_pycompat::Node as Value;
 use gristmill_storage::files;
 use gristmill_storage::location::{is_remote, RemoteUrl};
 use gristmill_storage::run_folder::is_next_to_output;
+use gristmill_storage::stores::check_address;
 use gristmill_storage::walk::Walk;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -346,7 +347,7 @@ fn relative_path(folder: &Path, text: &str, is_relative: bool) -> Outcome<String
         (false, None) => path,
         (false, Some(url)) => {
             // The message must not contain the query of an address or a password.
-            (url.scheme.check_address)(text)?;
+            check_address(url.scheme, text)?;
             return in_profile(&url).ok_or_else(|| unknown_to_loader(folder, &url));
         }
     };
@@ -357,7 +358,7 @@ fn relative_path(folder: &Path, text: &str, is_relative: bool) -> Outcome<String
 /// Returns the address in a profile of multi-storage-client for an address that the loader does not support.
 #[cfg(feature = "remote")]
 fn in_profile(url: &RemoteUrl<'_>) -> Option<String> {
-    gristmill_storage::remote::address_in_profile(url)
+    gristmill_storage::stores::address_in_profile(url)
 }
 
 /// Returns `None`: without the feature `remote`, profiles are unknown.

@@ -2,6 +2,7 @@
 
 use gristmill_storage::files;
 use gristmill_storage::location::RemoteUrl;
+use gristmill_storage::stores::check_address;
 use std::path::{Component, Path, PathBuf};
 
 /// The target of a path.
@@ -19,7 +20,7 @@ pub(super) fn resolve(folder: &Path, text: &str) -> Result<PathTarget, String> {
         return match protocol {
             // A profile that is unknown here may be defined where the training runs.
             "msc" => {
-                let address = RemoteUrl::parse(Path::new(text)).and_then(|url| (url.scheme.check_address)(text).ok());
+                let address = RemoteUrl::parse(Path::new(text)).and_then(|url| check_address(url.scheme, text).ok());
                 Ok(address.map_or(PathTarget::Remote, |address| PathTarget::Local(PathBuf::from(address))))
             }
             "rclone" | "dss" => Ok(PathTarget::Remote),

@@ -3,9 +3,9 @@
 use super::leftover::folder_name;
 use gristmill_core::{DedupPlan, Failure, Outcome, RunOptions, Subject};
 use gristmill_storage::files;
-use gristmill_storage::location::is_bucket;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::stores::is_bucket;
 use std::path::{Path, PathBuf};
 
 /// Paths of the files of a plan.

@@ -8,7 +8,8 @@ use crate::job::task::TaskContext;
 use crate::shard::{preview_shards, refusals, run_shard, ShardReport};
 use gristmill_core::options::{Group, Step};
 use gristmill_core::{Outcome, Problem, RunOptions, ShardPlan};
-use gristmill_storage::location::{is_bucket, output_next_to};
+use gristmill_storage::location::output_next_to;
+use gristmill_storage::stores::is_bucket;
 use std::path::PathBuf;
 
 /// The `shard` operation.

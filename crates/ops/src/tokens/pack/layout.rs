@@ -4,8 +4,8 @@ use super::super::format::{OutputTarget, TokenFormat};
 use super::super::formats;
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::files;
-use gristmill_storage::location::is_bucket;
 use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::stores::is_bucket;
 use std::path::{Path, PathBuf};
 
 /// Paths of the files of a plan.

@@ -1,8 +1,7 @@
 //! Addresses of blobs: with the account of the environment, or with an account in the address.
 
 use super::super::super::location::RemoteUrl;
-use super::super::msc::check_mapped;
-use super::{SCHEME, WITH_ACCOUNT};
+use super::super::super::scheme::{StoreKind, ABFSS};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::path::Path;
 
@@ -11,8 +10,9 @@ const SUFFIXES: [&str; 3] = ["core.windows.net", "core.chinacloudapi.cn", "core.
 /// Services of an account whose hosts may be in an address. Both have the same files.
 const SERVICES: [&str; 2] = ["dfs", "blob"];
 
-/// Checks an address that the user typed. A query may be a signature, so messages omit it.
-pub(super) fn check(text: &str) -> Outcome<String> {
+/// Checks an address that the user typed; `check_mapped` replaces it if it is mapped to a profile. A query may be a signature, so messages
+/// omit it.
+pub(crate) fn check(text: &str, check_mapped: impl FnOnce(&str) -> Outcome<String>) -> Outcome<String> {
     if let Some((address, _)) = text.split_once('?').filter(|(_, query)| query.contains("sig=")) {
         return Err(Failure::usage("reading the address", "it has a signature, which is not part of a key")
             .on(Subject::path(address))
@@ -25,7 +25,7 @@ pub(super) fn check(text: &str) -> Outcome<String> {
     }
     let address = check_mapped(text)?;
     // An address that is mapped to a profile is checked there.
-    if let Some(url) = RemoteUrl::parse(Path::new(&address)).filter(|url| url.scheme.title == SCHEME.title) {
+    if let Some(url) = RemoteUrl::parse(Path::new(&address)).filter(|url| url.scheme.kind == StoreKind::Azure) {
         parse_bucket(&url)?;
     }
     Ok(address)
@@ -42,7 +42,7 @@ pub(super) fn parse_bucket<'a>(url: &RemoteUrl<'a>) -> Outcome<(&'a str, Option<
     };
     let hint =
         "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY, or az://CONTAINER/KEY with AZURE_STORAGE_ACCOUNT_NAME";
-    let has_account = url.scheme.usual == WITH_ACCOUNT.name;
+    let has_account = url.scheme.usual == ABFSS.name;
     if host.is_some() != has_account {
         return refuse(if has_account { "it has no account" } else { "it has an account" }, hint);
     }

@@ -19,11 +19,11 @@ mod tests;
 mod tokens;
 mod write;
 
-use super::super::files::FileInfo;
+use super::super::file_info::FileInfo;
 use super::super::location::{may_be_folder, RemoteUrl};
 use super::super::notices::notice_hidden_object;
 use super::super::store::{
-    Condition, Content, ObjectUpload, PendingCheck, RangeRead, Scheme, StagedObject, Store, StoreGuards, StoreSettings,
+    Condition, Content, ObjectUpload, PendingCheck, RangeRead, StagedObject, Store, StoreGuards, StoreSettings,
     TakeEntry, UnfinishedUpload, WatchBytes,
 };
 use super::environment::Environment;
@@ -32,6 +32,7 @@ use super::s3::{finish_read, has_parts, Action, Call, Keys, ObjectClient, Object
 use super::store_settings::remote_settings;
 use super::version::etag_of;
 use super::version::known::{take_all, KnownObjects, ListedFolder};
+pub(crate) use address::check;
 use address::parse_bucket;
 pub(super) use client::AzureContext;
 use client::{AzureClient, FOLDER};
@@ -46,22 +47,13 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
-pub(crate) const SCHEME: Scheme = Scheme {
-    name: "az",
-    usual: "az",
-    is_hidden: false,
-    is_writable: true,
-    check_address: address::check,
-    title: "Azure Blob Storage",
-    buckets: Some(|| AzureStore::new(context_of_process(None).map_err(Failure::into_io)?, "").buckets()),
-    is_bucket: |url| url.key.is_empty(),
-    open,
-};
-pub(crate) const WITH_ACCOUNT: Scheme = Scheme { name: "abfss", usual: "abfss", buckets: None, ..SCHEME };
-pub(crate) const ALIAS: Scheme = Scheme { name: "abfs", is_hidden: true, ..WITH_ACCOUNT };
+/// Lists the names of all containers of the account.
+pub(crate) fn buckets() -> io::Result<Vec<String>> {
+    AzureStore::new(context_of_process(None).map_err(Failure::into_io)?, "").buckets()
+}
 
-fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
+/// Returns the store of an address.
+pub(crate) fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
     let (container, host) = parse_bucket(url)?;
     Ok(store_of_container(&context_of_process(host)?, container))
 }

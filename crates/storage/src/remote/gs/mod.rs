@@ -5,9 +5,8 @@ mod tests;
 mod tokens;
 
 use super::super::location::RemoteUrl;
-use super::super::store::{Scheme, Store};
+use super::super::store::Store;
 use super::environment::Environment;
-use super::msc;
 use super::network::Network;
 use super::s3::{self, S3Context};
 use super::store_settings::remote_settings;
@@ -16,27 +15,13 @@ use std::sync::{Arc, OnceLock};
 pub(super) use tokens::GoogleCredentials;
 use tokens::GoogleTokens;
 
-/// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
-pub(crate) const SCHEME: Scheme = Scheme {
-    name: "gs",
-    usual: "gs",
-    is_hidden: false,
-    is_writable: true,
-    check_address: msc::check_mapped,
-    title: "Google Cloud Storage",
-    // Listing buckets requires the name of a project.
-    buckets: None,
-    is_bucket: |url| url.key.is_empty(),
-    open,
-};
-pub(crate) const ALIAS: Scheme = Scheme { name: "gcs", is_hidden: true, ..SCHEME };
-
 /// Address of the store.
 const ENDPOINT: &str = "https://storage.googleapis.com";
 /// Variable with the address of an emulator, which accepts requests without a token.
 const EMULATOR: &str = "STORAGE_EMULATOR_HOST";
 
-fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
+/// Returns the store of an address.
+pub(crate) fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
     static CONTEXT: OnceLock<Outcome<Arc<S3Context>>> = OnceLock::new();
     let new = || {
         let environment = Environment::of_process();

@@ -6,7 +6,7 @@ use super::cache::{make_parents, RepositoryCache, FILE_MODE};
 use super::digest::Hasher;
 use super::file::RepositoryFile;
 use crate::fs::{Fs, WriteFile};
-use crate::read::open_any;
+use crate::read_file::open_local;
 use gristmill_core::{Failure, Outcome, Progress, Subject};
 use reqwest::blocking::Response;
 use reqwest::header::{HeaderMap, CONTENT_RANGE, ETAG};
@@ -219,7 +219,7 @@ impl Partial {
         if bytes > file.size {
             (writer, bytes) = (fs.reopen_file(path, 0)?, 0);
         } else if bytes > 0 {
-            let mut reader = open_any(path)?.into_reader();
+            let mut reader = open_local(path)?.into_reader();
             let mut buffer = vec![0; CHUNK_BYTES];
             loop {
                 (download.check)()?;

@@ -30,5 +30,5 @@ pub use hub::{Hub, Revision, Transfer};
 #[cfg(feature = "remote")]
 pub use settings::HubSettings;
 #[cfg(feature = "remote")]
-pub(crate) use store::SCHEME;
+pub(crate) use store::{check, open};
 pub use url::{address_of, is_hub_url, RepositoryKind, RepositoryUrl};

@@ -9,40 +9,32 @@ use super::hub::{Hub, NoRevision, Revision, Transfer};
 use super::settings::HubSettings;
 use super::url::RepositoryUrl;
 use super::RepositoryFile;
-use crate::files::FileInfo;
+use crate::file_info::FileInfo;
 use crate::fs::RealFs;
 use crate::location::RemoteUrl;
 use crate::notices;
-use crate::read::{open_any, ReadFile};
+use crate::read_file::{open_local, ReadFile};
 use crate::remote::blocks::{BlockReader, FirstRequest};
 use crate::remote::http;
 use crate::remote::network::Network;
 use crate::remote::web::{begin, reader, Refusal, WebClient};
-use crate::store::{read_only, Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreSettings, TakeEntry};
+use crate::store::{read_only, Condition, Content, RangeRead, Store, StoreEntry, StoreSettings, TakeEntry};
 use gristmill_core::text::bytes;
 use gristmill_core::{Cancel, Failure, Mutex, Outcome, Problem, ProblemKind, Progress, Subject};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::{Arc, LazyLock};
 
-/// Row of the store in [`SCHEMES`](crate::store::SCHEMES).
-pub(crate) const SCHEME: Scheme = Scheme {
-    name: "hf",
-    usual: "hf",
-    is_hidden: false,
-    is_writable: false,
-    check_address: check,
-    title: "the Hugging Face hub",
-    buckets: None,
-    is_bucket: |url| url.key.is_empty(),
-    open: |_| Ok(Arc::new(HfStore::new(HubSettings::from_env()?, Network::of_process()?)?)),
-};
-
 /// The addresses that the user gave, with and without their paths.
 static GIVEN_ADDRESSES: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
+/// Returns the store of all repositories.
+pub(crate) fn open(_: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
+    Ok(Arc::new(HfStore::new(HubSettings::from_env()?, Network::of_process()?)?))
+}
+
 /// Checks an address that the user typed; returns its usual form.
-fn check(text: &str) -> Outcome<String> {
+pub(crate) fn check(text: &str) -> Outcome<String> {
     let url = RepositoryUrl::parse(text)?;
     let mut given = GIVEN_ADDRESSES.lock();
     given.insert(url.root().to_string());
@@ -181,7 +173,7 @@ impl HfStore {
         let message = format!("the server does not answer ranges: all {} were downloaded", bytes(file.size));
         let subject = Subject::path(entry.url.of_file(&file.path));
         notices::add(Problem::note(ProblemKind::Other, subject, message));
-        Ok((entry.info(file), Box::new(open_any(&path).map_err(Failure::into_io)?)))
+        Ok((entry.info(file), Box::new(open_local(&path).map_err(Failure::into_io)?)))
     }
 }
 
@@ -225,7 +217,7 @@ impl Store for HfStore {
         let file = entry.file().ok_or(io::ErrorKind::NotFound)?;
         let (info, commit) = (entry.info(file), &entry.revision.commit);
         if let Some(path) = self.hub.cached(&entry.url, commit, file) {
-            return Ok((info, Box::new(open_any(&path).map_err(Failure::into_io)?)));
+            return Ok((info, Box::new(open_local(&path).map_err(Failure::into_io)?)));
         }
         let web_file = Arc::new(self.hub.web_file(&entry.url, commit, file).map_err(Failure::into_io)?);
         let answer = match begin(&self.client, &web_file, 0..self.first.bytes())? {

@@ -4,7 +4,7 @@ use super::super::tests::limits;
 use super::super::tests::server::{content, Fault, Server};
 use super::cache::{make_parents, RepositoryCache};
 use super::settings::HubSettings;
-use super::store::{HfStore, SCHEME};
+use super::store::{check, HfStore};
 use super::*;
 use crate::fs::RealFs;
 use crate::location::RemoteUrl;
@@ -83,7 +83,7 @@ impl World {
 }
 
 fn given(text: &str) -> PathBuf {
-    PathBuf::from((SCHEME.check_address)(text).unwrap())
+    PathBuf::from(check(text).unwrap())
 }
 
 fn url(path: &Path) -> RemoteUrl<'_> {
@@ -325,7 +325,7 @@ fn hub_addresses_have_one_canonical_form_and_are_not_writable() {
         assert_eq!(given(address), Path::new(address));
     }
     for text in ["hf://models/o/n", "hf://datasets/o/n/../x", "hf://datasets/o/n//x"] {
-        assert_eq!((SCHEME.check_address)(text).map_err(|failure| failure.class), Err(ExitClass::Usage), "{text}");
+        assert_eq!(check(text).map_err(|failure| failure.class), Err(ExitClass::Usage), "{text}");
     }
     let (world, path) = (World::new(), Path::new("hf://datasets/o/n/x"));
     let store = world.store();

@@ -9,17 +9,17 @@ mod rclone;
 #[cfg(test)]
 mod tests;
 
-use super::super::files::FileInfo;
+use super::super::file_info::FileInfo;
 use super::super::location::{check_object_address, RemoteUrl};
 use super::super::notices;
-use super::super::read::ReadFile;
+use super::super::read_file::ReadFile;
+use super::super::scheme::S3;
 use super::super::store::{
-    store_of, Condition, Content, ObjectUpload, PendingCheck, RangeRead, Scheme, StagedObject, Store, StoreEntry,
-    StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
+    Condition, Content, ObjectUpload, PendingCheck, RangeRead, StagedObject, Store, StoreEntry, StoreGuards,
+    StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
 };
 use super::environment::Environment;
 use super::network::Network;
-use super::s3;
 use super::store_settings::remote_settings;
 use config::MscConfig;
 use gristmill_core::{Failure, FileStamp, Mutex, Outcome, Problem, ProblemKind, Severity, Subject};
@@ -30,25 +30,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
-
-/// Row of the store in [`SCHEMES`](crate::store::SCHEMES).
-pub(crate) const SCHEME: Scheme = Scheme {
-    name: "msc",
-    usual: "msc",
-    is_hidden: false,
-    is_writable: true,
-    check_address: |text| check(text, &target_of_process),
-    title: "profiles of multi-storage-client",
-    buckets: Some(|| profiles_of_process().map_err(Failure::into_io)),
-    is_bucket: |url| is_bucket(url, &target_of_process),
-    open: |url| match target_of_process(url.bucket)? {
-        Target::Bucket(settings, base) => {
-            let open = settings.opener(Network::of_process()?, Environment::of_process())?;
-            Ok(Arc::new(MscStore::new(open, &base)))
-        }
-        Target::Local(_) => Err(local(url)),
-    },
-};
 
 /// Name of this step in errors.
 const ACTIVITY: &str = "reading the profiles of multi-storage-client";
@@ -91,11 +72,11 @@ fn mappings_of_process() -> Outcome<&'static MscConfig> {
 }
 
 /// Checks an address of another store; an address that is mapped to a profile (`path_mapping`) is replaced by its address there.
-pub(super) fn check_mapped(text: &str) -> Outcome<String> {
+pub(crate) fn check_mapped(text: &str) -> Outcome<String> {
     let address = check_object_address(text)?;
     // A file that cannot be read could map the address.
     match mappings_of_process()?.mapped(&address) {
-        Some(address) => check(&address, &target_of_process),
+        Some(address) => check(&address),
         None => Ok(address),
     }
 }
@@ -114,7 +95,7 @@ pub fn mapped_path(path: &str) -> Outcome<Option<String>> {
             return Ok(None);
         }
     };
-    config.mapped(path).map(|address| check(&address, &target_of_process)).transpose()
+    config.mapped(path).map(|address| check(&address)).transpose()
 }
 
 /// Returns the note about a file of profiles that cannot be read.
@@ -124,25 +105,33 @@ fn unmapped(failure: &Failure) -> Problem {
     Problem { severity: Severity::Note, ..problem }
 }
 
-/// Returns an address of the same object in a profile, if there is one.
-pub fn address_in_profile(url: &RemoteUrl<'_>) -> Option<String> {
-    let names = config_of_process().ok()?.names();
-    let store = store_of(url).ok()?;
-    let wanted = (store.service(url), store.usual_address(url));
-    let whole = format!("{}/{}", url.bucket, url.key);
-    // A profile has a bucket, a prefix in it, or all buckets: the path in it is a suffix of the whole path.
-    let ends = || std::iter::successors(Some(whole.as_str()), |path| path.split_once('/').map(|(_, below)| below));
-    let addresses = names.flat_map(|name| ends().map(move |path| format!("msc://{name}/{path}")));
-    let is_same = |address: &String| {
-        let path = Path::new(address.as_str());
-        let same = RemoteUrl::parse(path).and_then(|url| Some((store_of(&url).ok()?, url)));
-        same.is_some_and(|(store, url)| (store.service(&url), store.usual_address(&url)) == wanted)
-    };
-    addresses.filter(is_same).min_by_key(String::len)
+/// Returns the names of all profiles; none if they cannot be read.
+pub(crate) fn profile_names() -> impl Iterator<Item = &'static str> {
+    config_of_process().into_iter().flat_map(MscConfig::names)
+}
+
+/// Returns the store of the profile of an address.
+pub(crate) fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
+    match target_of_process(url.bucket)? {
+        Target::Bucket(settings, base) => {
+            let open = settings.opener(Network::of_process()?, Environment::of_process())?;
+            Ok(Arc::new(MscStore::new(open, &base)))
+        }
+        Target::Local(_) => Err(local(url)),
+    }
+}
+
+/// Lists the names of the profiles.
+pub(crate) fn buckets() -> io::Result<Vec<String>> {
+    profiles_of_process().map_err(Failure::into_io)
 }
 
 /// Checks an address; an address in a folder of this machine is replaced by its path.
-fn check(text: &str, target: &dyn Fn(&str) -> Outcome<Target>) -> Outcome<String> {
+pub(crate) fn check(text: &str) -> Outcome<String> {
+    check_with(text, &target_of_process)
+}
+
+fn check_with(text: &str, target: &dyn Fn(&str) -> Outcome<Target>) -> Outcome<String> {
     let refuse = |why: &str, hint: String| {
         Err(Failure::usage("reading the address", why).on(Subject::path(text)).with_hint(hint))
     };
@@ -165,7 +154,11 @@ fn without_bucket(url: &RemoteUrl<'_>) -> Failure {
 }
 
 /// Whether an address is a whole bucket; for a profile without a bucket, also if its path is a single name.
-fn is_bucket(url: &RemoteUrl<'_>, target: &dyn Fn(&str) -> Outcome<Target>) -> bool {
+pub(crate) fn is_bucket(url: &RemoteUrl<'_>) -> bool {
+    is_bucket_with(url, &target_of_process)
+}
+
+fn is_bucket_with(url: &RemoteUrl<'_>, target: &dyn Fn(&str) -> Outcome<Target>) -> bool {
     let begins_with_bucket = || matches!(target(url.bucket), Ok(Target::Bucket(_, base)) if base.is_empty());
     url.key.is_empty() || !url.key.contains('/') && begins_with_bucket()
 }
@@ -196,7 +189,7 @@ struct Inner {
 
 impl Inner {
     fn url(&self) -> RemoteUrl<'_> {
-        RemoteUrl { scheme: &s3::SCHEME, bucket: &self.bucket, key: &self.key }
+        RemoteUrl { scheme: &S3, bucket: &self.bucket, key: &self.key }
     }
 }
 

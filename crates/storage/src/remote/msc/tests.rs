@@ -42,7 +42,7 @@ impl Profiles {
     }
 
     fn check(&self, text: &str) -> Outcome<String> {
-        check(text, &|name| self.target(name))
+        check_with(text, &|name| self.target(name))
     }
 
     fn store(&self, name: &str) -> MscStore {
@@ -135,7 +135,7 @@ fn bucket_is_the_first_path_component_if_the_msc_profile_has_none() {
     let (_server, profiles) = world();
     let is_whole = |address: &str| {
         let path = PathBuf::from(address);
-        is_bucket(&RemoteUrl::parse(&path).unwrap(), &|name| profiles.target(name))
+        is_bucket_with(&RemoteUrl::parse(&path).unwrap(), &|name| profiles.target(name))
     };
     for bucket in ["msc://all", "msc://all/b", "msc://all/b/", "msc://bucket", "msc://below"] {
         assert!(is_whole(bucket), "{bucket}");

@@ -5,7 +5,7 @@ use super::object::head;
 use super::upload::{PendingParts, SentPart, UploadAhead};
 use super::write::{part_bytes, part_call, parts_at_once, read_part, MAX_PARTS, MAX_PUT_BYTES};
 use super::{PendingPart, S3Store};
-use crate::read::ReadFile;
+use crate::read_file::ReadFile;
 use gristmill_core::Mutex;
 use std::io;
 use std::sync::Arc;

@@ -29,16 +29,15 @@ mod upload;
 mod vendor;
 mod write;
 
-use super::super::files::FileInfo;
+use super::super::file_info::FileInfo;
 use super::super::location::{may_be_folder, RemoteUrl};
 use super::super::notices::notice_hidden_object;
-use super::super::read::ReadFile;
+use super::super::read_file::ReadFile;
 use super::super::store::{
-    unlisted_buckets, Condition, Content, ObjectUpload, PendingCheck, RangeRead, Scheme, StagedObject, Store,
-    StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
+    unlisted_buckets, Condition, Content, ObjectUpload, PendingCheck, RangeRead, StagedObject, Store, StoreGuards,
+    StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
 };
 use super::environment::Environment;
-use super::msc;
 use super::network::{Answer, Network};
 use super::store_settings::remote_settings;
 use super::version::known::{take_all, KnownObjects, ListedFolder};
@@ -66,20 +65,6 @@ pub(super) use signature::{encode, insert};
 use vendor::Vendor;
 pub(super) use write::{part_bytes, read_part, send_in_order, write, MAX_PUT_BYTES, MAX_UPLOADS};
 
-/// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
-pub(crate) const SCHEME: Scheme = Scheme {
-    name: "s3",
-    usual: "s3",
-    is_hidden: false,
-    is_writable: true,
-    check_address: msc::check_mapped,
-    title: "Amazon S3",
-    buckets: Some(|| S3Store::new(context_of_process().map_err(Failure::into_io)?, "").buckets()),
-    is_bucket: |url| url.key.is_empty(),
-    open,
-};
-pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", is_hidden: true, ..SCHEME };
-
 fn context_of_process() -> Outcome<Arc<S3Context>> {
     static CONTEXT: OnceLock<Outcome<Arc<S3Context>>> = OnceLock::new();
     let new = || {
@@ -89,7 +74,13 @@ fn context_of_process() -> Outcome<Arc<S3Context>> {
     CONTEXT.get_or_init(new).clone()
 }
 
-fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
+/// Lists the names of all buckets of the account.
+pub(crate) fn buckets() -> io::Result<Vec<String>> {
+    S3Store::new(context_of_process().map_err(Failure::into_io)?, "").buckets()
+}
+
+/// Returns the store of an address.
+pub(crate) fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
     Ok(store_of_bucket(&context_of_process()?, url.bucket))
 }
 

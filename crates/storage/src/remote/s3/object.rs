@@ -1,6 +1,6 @@
 //! The objects of a bucket, for every store with similar requests: their cached versions, and reads of one version by ranges.
 
-use super::super::super::files::FileInfo;
+use super::super::super::file_info::FileInfo;
 use super::super::super::range_read::RangeRead;
 use super::super::super::store::{Condition, TakeEntry};
 use super::super::blocks::{

@@ -14,7 +14,7 @@ use super::upload::{
 use super::vendor::Vendor;
 use super::{answers, finish_read, PendingAnswer, PendingPart, S3Store};
 use crate::memory::run_memory;
-use crate::read::ReadFile;
+use crate::read_file::ReadFile;
 use crate::store::{Condition, Content, StagedObject};
 use bytes::Bytes;
 use gristmill_core::{Failure, FileStamp, Subject};

@@ -15,7 +15,7 @@ const ACTIVITY: &str = "reading the address";
 static SECRETS: LazyLock<Mutex<HashMap<String, Option<Secret>>>> = LazyLock::new(Mutex::default);
 
 /// Checks an address that the user typed and stores its query; returns the address without it.
-pub(super) fn check(text: &str) -> Outcome<String> {
+pub(crate) fn check(text: &str) -> Outcome<String> {
     let (address, query) = split(text);
     let (scheme, rest) = address.split_once("://").unwrap_or(("https", address));
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));

@@ -8,13 +8,14 @@ mod client;
 #[cfg(test)]
 mod tests;
 
-use super::super::files::FileInfo;
+use super::super::file_info::FileInfo;
 use super::super::location::RemoteUrl;
-use super::super::store::{read_only, Condition, Content, RangeRead, Scheme, Store, TakeEntry};
+use super::super::store::{read_only, Condition, Content, RangeRead, Store, TakeEntry};
 use super::blocks::{BlockReader, CancelFetch, FetchDone, FetchRange, BLOCK_UNIT};
 use super::http;
 use super::network::{Answer, Network, ACTIVITY};
 use super::version::ObjectVersion;
+pub(crate) use address::check;
 use address::{has_query, is_given, url_of};
 pub(super) use client::{strong_etag, Refusal, WebClient, WebFile};
 use gristmill_core::{Failure, Outcome, ProblemKind, Subject};
@@ -22,21 +23,8 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Rows of the store in [`SCHEMES`](crate::store::SCHEMES).
-pub(crate) const HTTPS: Scheme = Scheme {
-    name: "https",
-    usual: "https",
-    is_hidden: false,
-    is_writable: false,
-    check_address: address::check,
-    title: "web servers",
-    buckets: None,
-    is_bucket: |url| url.key.is_empty(),
-    open,
-};
-pub(crate) const HTTP: Scheme = Scheme { name: "http", usual: "http", ..HTTPS };
-
-fn open(_: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
+/// Returns the store of all web servers.
+pub(crate) fn open(_: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
     static CLIENT: OnceLock<Outcome<Arc<WebClient>>> = OnceLock::new();
     let client = CLIENT.get_or_init(|| Ok(Arc::new(WebClient::new(Network::of_process()?)))).clone()?;
     Ok(Arc::new(WebStore { client }))

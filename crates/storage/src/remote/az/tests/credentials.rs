@@ -1,6 +1,7 @@
 //! Credentials of requests, meaning of their refusals, and accounts of addresses.
 
 use super::*;
+use crate::location::check_object_address;
 use std::process::Command;
 
 #[test]
@@ -211,10 +212,11 @@ fn anonymous_azure_profile_reads_no_key_and_allows_http() {
 
 #[test]
 fn azure_addresses_are_checked() {
+    let check = |text: &str| check(text, check_object_address);
     let fine = "abfss://c-1@acc.dfs.core.windows.net/a b";
-    assert_eq!(address::check(fine).unwrap(), fine);
-    assert_eq!(address::check(&fine.replace("abfss", "abfs")).unwrap(), fine);
-    assert_eq!(address::check("az://$web/a?b").unwrap(), "az://$web/a?b");
+    assert_eq!(check(fine).unwrap(), fine);
+    assert_eq!(check(&fine.replace("abfss", "abfs")).unwrap(), fine);
+    assert_eq!(check("az://$web/a?b").unwrap(), "az://$web/a?b");
     for wrong in [
         "az://",
         "az://C/a",
@@ -227,7 +229,7 @@ fn azure_addresses_are_checked() {
         "az://c/a//b",
         "az://c/a?sv=1&sig=sassecret",
     ] {
-        let failure = address::check(wrong).unwrap_err();
+        let failure = check(wrong).unwrap_err();
         assert_eq!(failure.class, ExitClass::Usage, "{wrong}");
         assert!(!failure.to_string().contains("sassecret") && failure.hint.is_some(), "{failure}");
     }
