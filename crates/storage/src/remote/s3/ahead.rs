@@ -1,7 +1,6 @@
 //! Uploads files while they grow.
 
-use super::client::Action;
-use super::object::head;
+use super::call::{head, Action};
 use super::upload::{PendingParts, SentPart, UploadAhead};
 use super::write::{part_bytes, part_call, parts_at_once, read_part, MAX_PARTS, MAX_PUT_BYTES};
 use super::{PendingPart, S3Store};

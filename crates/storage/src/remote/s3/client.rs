@@ -7,6 +7,7 @@ use super::super::environment::Environment;
 use super::super::network::{body, Answer, Network, RangeCall, RangeResult, Reply, MAX_ANSWER_BYTES};
 use super::super::retry::RetryReason;
 use super::super::store_settings::remote_settings;
+use super::call::Call;
 use super::config::{S3Config, FIRST_REGION};
 use super::crc64nvme::{checksum_of, CHECKSUM};
 use super::credentials::CredentialChain;
@@ -18,12 +19,10 @@ use super::s3_settings::S3Settings;
 use super::signature::{insert, Signer};
 use super::upload::GrowingUpload;
 use super::vendor::Vendor;
-use bytes::Bytes;
 use gristmill_core::{Failure, Mutex, Outcome, Subject};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Request, Url};
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -70,57 +69,6 @@ impl S3Context {
     ) -> Outcome<Self> {
         let config = S3Config::of_google(usual, endpoint, is_anonymous, &remote_settings().new_objects)?;
         Ok(Self { network, config, vendor: Vendor::Google, credentials: CurrentKeys::new(tokens, is_anonymous) })
-    }
-}
-
-/// Action of a request, for messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::remote) enum Action {
-    ListBuckets,
-    List,
-    Read,
-    Write,
-    Remove,
-    ListUploads,
-    EndUpload,
-}
-
-/// A request.
-#[derive(Clone, Debug)]
-pub(in crate::remote) struct Call {
-    pub(in crate::remote) method: Method,
-    pub(in crate::remote) action: Action,
-    /// Empty for the bucket.
-    pub(in crate::remote) key: String,
-    pub(in crate::remote) query: Vec<(&'static str, String)>,
-    /// Requested bytes. Bytes after the end of the object are omitted.
-    pub(in crate::remote) range: Option<Range<u64>>,
-    /// Required version of the object.
-    pub(in crate::remote) etag: Option<String>,
-    /// Ending of a complete answer.
-    pub(in crate::remote) ending: Option<&'static str>,
-    /// Content to write; every try sends the same.
-    pub(in crate::remote) body: Bytes,
-    /// Condition of the write.
-    pub(in crate::remote) condition: Condition,
-    /// Further headers.
-    pub(in crate::remote) headers: Vec<(&'static str, String)>,
-}
-
-impl Call {
-    /// Whether the request changes nothing.
-    pub(in crate::remote) fn is_read(&self) -> bool {
-        [Method::GET, Method::HEAD].contains(&self.method)
-    }
-
-    /// Whether the request determines the properties of a new object.
-    fn makes_object(&self) -> bool {
-        let has = |name: &str| self.query.iter().any(|(known, _)| *known == name);
-        match self.method {
-            Method::PUT => !has("partNumber"),
-            Method::POST => has("uploads"),
-            _ => false,
-        }
     }
 }
 

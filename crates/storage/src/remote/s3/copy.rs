@@ -2,13 +2,14 @@
 
 use super::super::network::Answer;
 use super::super::version::{etag_of, plain_etag, ObjectVersion};
+use super::call::{head, write, Action, Call};
 use super::checksum::ObjectChecksum;
-use super::client::{Action, Call, S3Client};
-use super::object::{bytes_in, finish_read, head, ObjectClient as _};
+use super::client::S3Client;
+use super::object::{bytes_in, finish_read, ObjectClient as _};
 use super::resume::ResumeRecord;
 use super::signature::encode;
 use super::vendor::Vendor;
-use super::write::{write, Parts, MAX_PARTS};
+use super::write::{Parts, MAX_PARTS};
 use super::S3Store;
 use crate::content_check::ContentCheck;
 use crate::notices;

@@ -1,7 +1,8 @@
 //! Failures and hints for refusals of the store. Only status and code of a refusal are shown, never its texts.
 
 use super::super::network::ACTIVITY;
-use super::client::{Action, S3Client};
+use super::call::Action;
+use super::client::S3Client;
 use super::refusal::Refusal;
 use super::vendor::Vendor;
 use crate::store::NO_BUCKET;

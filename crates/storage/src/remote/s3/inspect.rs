@@ -3,11 +3,11 @@
 use super::super::dates::{now, parse_http_date, parse_iso_date};
 use super::super::network::Answer;
 use super::answers::{parse_parts, parse_uploads, sum_of, ListedPart, UploadPage};
-use super::client::{Action, Call};
-use super::object::{finish_read, get_range, PendingAnswer};
+use super::call::{get_range, write, Action, Call};
+use super::object::{finish_read, PendingAnswer};
 use super::resume::BegunUpload;
 use super::vendor::Vendor;
-use super::write::{write, MAX_PARTS};
+use super::write::MAX_PARTS;
 use super::S3Store;
 use crate::store::{Condition, StoreGuards, StoreSettings, UnfinishedUpload};
 use bytes::Bytes;

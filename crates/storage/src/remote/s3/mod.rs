@@ -5,6 +5,7 @@
 
 mod ahead;
 mod answers;
+mod call;
 mod checksum;
 mod client;
 mod config;
@@ -44,14 +45,15 @@ use super::version::known::{take_all, KnownObjects, ListedFolder};
 use super::version::ObjectVersion;
 use answers::{parse_page, Page};
 pub(super) use answers::{sum_of, text_of, walk};
+pub(super) use call::{get_range, head, write, Action, Call};
 pub(super) use checksum::ObjectChecksum;
 use client::S3Client;
-pub(super) use client::{attempt, Action, Attempt, Call, S3Context, MAX_CLOCK_SECONDS};
+pub(super) use client::{attempt, Attempt, S3Context, MAX_CLOCK_SECONDS};
 pub(super) use credentials::output_of;
 use failures::failure_of;
 use gristmill_core::{Failure, FileStamp, Outcome};
 pub(super) use keys::{CurrentKeys, FindKeys, GivenKeys, Keys, KeysFuture};
-pub(super) use object::{bytes_in, finish_read, get_range, head, ObjectClient, Objects, PendingAnswer, PendingPart};
+pub(super) use object::{bytes_in, finish_read, ObjectClient, Objects, PendingAnswer, PendingPart};
 pub(super) use queue::{has_parts, PartQueue, PartTarget, PartUpload};
 pub(super) use refusal::{Refusal, BUSY};
 use reqwest::header::HeaderMap;
@@ -63,7 +65,7 @@ use std::time::Duration;
 
 pub(super) use signature::{encode, insert};
 use vendor::Vendor;
-pub(super) use write::{part_bytes, read_part, send_in_order, write, MAX_PUT_BYTES, MAX_UPLOADS};
+pub(super) use write::{part_bytes, read_part, send_in_order, MAX_PUT_BYTES, MAX_UPLOADS};
 
 fn context_of_process() -> Outcome<Arc<S3Context>> {
     static CONTEXT: OnceLock<Outcome<Arc<S3Context>>> = OnceLock::new();

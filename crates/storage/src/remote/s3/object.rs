@@ -2,7 +2,7 @@
 
 use super::super::super::file_info::FileInfo;
 use super::super::super::range_read::RangeRead;
-use super::super::super::store::{Condition, TakeEntry};
+use super::super::super::store::TakeEntry;
 use super::super::blocks::{
     first_of_part, BlockReader, CancelFetch, FetchDone, FetchRange, FirstRequest, FIRST_UNKNOWN_BYTES,
 };
@@ -11,9 +11,8 @@ use super::super::network::{Answer, Network, Pending};
 use super::super::version::beginnings::Beginnings;
 use super::super::version::known::{take_all, KnownObjects, ListedFolder};
 use super::super::version::{plain_etag, ObjectVersion};
-use super::client::{Action, Call};
+use super::call::{get_range, head, write, Action, Call};
 use super::refusal::Refusal;
-use super::write::write;
 use bytes::Bytes;
 use gristmill_core::{Failure, Outcome};
 use reqwest::header::HeaderMap;
@@ -80,27 +79,6 @@ pub(in crate::remote) fn finish(answer: PendingAnswer) -> io::Result<Result<Answ
 /// Waits for the answer to a request that changes nothing, unless the work of this thread is cancelled first.
 pub(in crate::remote) fn finish_read(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
     answer.finish_read().and_then(|answer| answer).map_err(Failure::into_io)
-}
-
-/// Returns the request for a range of an object.
-pub(in crate::remote) fn get_range(key: &str, range: Range<u64>, etag: Option<String>) -> Call {
-    Call {
-        method: Method::GET,
-        action: Action::Read,
-        key: key.to_owned(),
-        query: Vec::new(),
-        range: Some(range),
-        etag,
-        ending: None,
-        body: Bytes::new(),
-        condition: Condition::Always,
-        headers: Vec::new(),
-    }
-}
-
-/// Returns the request for the headers of an object.
-pub(in crate::remote) fn head(key: &str) -> Call {
-    Call { method: Method::HEAD, range: None, ..get_range(key, 0..0, None) }
 }
 
 /// Returns the size of an object from the answer to HEAD.

@@ -1,9 +1,9 @@
 //! Objects that are uploaded in parts while they are created, and completed later.
 
 use super::super::version::plain_etag;
-use super::client::Action;
+use super::call::{head, Action};
 use super::crc64nvme::WholeChecksum;
-use super::object::{finish_read, head, PendingAnswer, PendingPart};
+use super::object::{finish_read, PendingAnswer, PendingPart};
 use super::queue::{PartQueue, PartTarget, PartUpload};
 use super::upload::checksum_in;
 use super::write::part_call;

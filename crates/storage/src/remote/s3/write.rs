@@ -3,9 +3,8 @@
 use super::super::dates::now;
 use super::super::network::Answer;
 use super::super::version::{plain_etag, ObjectVersion};
-use super::client::{Action, Call};
+use super::call::{head, write, Action, Call};
 use super::crc64nvme::WholeChecksum;
-use super::object::{get_range, head};
 use super::refusal::Refusal;
 use super::resume::{BegunUpload, ResumeRecord};
 use super::upload::{
@@ -58,11 +57,6 @@ pub(super) struct Parts<'a> {
     pub(super) ahead: RefCell<Option<UploadAhead>>,
     /// The record with which a later process continues the upload.
     pub(super) record: Option<ResumeRecord>,
-}
-
-/// Returns a request that writes.
-pub(in crate::remote) fn write(method: Method, key: &str, query: Vec<(&'static str, String)>, body: Bytes) -> Call {
-    Call { method, action: Action::Write, query, body, range: None, ..get_range(key, 0..0, None) }
 }
 
 /// Returns the request that sends a part.
