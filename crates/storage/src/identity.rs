@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Identifies a process among all others on this host, before and after a reboot, and on other hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +102,14 @@ fn state_by_signal(pid: u32) -> ProcessState {
         Some(Err(rustix::io::Errno::SRCH)) | None => ProcessState::Dead,
         _ => ProcessState::Alive,
     }
+}
+
+/// Returns a word that no other running process on any host is likely to generate.
+pub fn unique() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("{}-{count}-{}", std::process::id(), random.get(..8).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ mod range_read;
 pub mod read;
 pub mod read_ahead;
 mod read_file;
+mod release;
 pub mod remote;
 pub mod run_folder;
 pub mod scheme;

@@ -3,6 +3,7 @@
 use super::cache::{folder_of, make_room};
 use super::files::metadata;
 use super::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use super::identity::unique;
 use super::location::is_remote;
 use super::publish;
 use super::read::open_read;
@@ -79,7 +80,7 @@ fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
     if is_whole(&copy, stamp) {
         return Ok(copy);
     }
-    let draft = folder.join(format!("{}{}", publish::TEMPORARY, publish::unique()));
+    let draft = folder.join(format!("{}{}", publish::TEMPORARY, unique()));
     let fill = || {
         let mut file = RealFs.create_file(&draft)?;
         let (mut buffer, mut at) = (vec![0; CHUNK_BYTES], 0);

@@ -3,10 +3,10 @@
 use super::files::is_taken;
 use super::files_ahead::forget_names;
 use super::fs::{Fs, RealFs};
-use super::identity::{ProcessIdentity, ProcessState};
+use super::identity::{unique, ProcessIdentity, ProcessState};
 use super::location::{is_remote, RemoteUrl};
 use super::notices;
-use super::publish::{remove_or_release, RELEASED};
+use super::release::{remove_or_release, RELEASED};
 use super::run_folder::RunFolder;
 use super::store::{Condition, Content};
 use super::stores::store_of;
@@ -214,11 +214,7 @@ impl DatasetLock {
                     }
                 }
             };
-            let mine = Holder {
-                process: ProcessIdentity::current(),
-                token: super::publish::unique(),
-                system_lock: folder.is_some(),
-            };
+            let mine = Holder { process: ProcessIdentity::current(), token: unique(), system_lock: folder.is_some() };
             match try_create(fs, &path, &mine)? {
                 Attempt::Ours => return Ok(Self { path, holder: mine, _folder: folder, object: None }),
                 Attempt::Retry => {}

@@ -1,7 +1,7 @@
 //! Scratch space: a private folder for spools and sorting, removed on drop.
 
 use super::fs::{Fs, RealFs, PRIVATE_FOLDER};
-use super::identity::{ProcessIdentity, ProcessState};
+use super::identity::{unique, ProcessIdentity, ProcessState};
 use super::{space, xdg};
 use gristmill_core::{Failure, Outcome};
 use std::os::unix::fs::MetadataExt as _;
@@ -63,7 +63,7 @@ impl Scratch {
     fn create_in(folder: &Path) -> Outcome<Self> {
         let me = ProcessIdentity::current();
         remove_stale(folder, &me);
-        let path = folder.join(format!("{PREFIX}{}", super::publish::unique()));
+        let path = folder.join(format!("{PREFIX}{}", unique()));
         RealFs.create_dir(&path, PRIVATE_FOLDER).map_err(hinted)?;
         let scratch = Self { cap_bytes: cap(space::free_bytes(&path)?), path };
         let owner = serde_json::to_vec(&me).unwrap_or_default();

@@ -6,6 +6,7 @@ use super::{folder_of, limit, make_room};
 use crate::file_info::FileInfo;
 use crate::files::metadata;
 use crate::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use crate::identity::unique;
 use crate::location::is_remote;
 use crate::publish;
 use crate::range_read::RangeRead;
@@ -234,7 +235,7 @@ impl CachedObject {
             BYTES_WRITTEN.store(bytes, Ordering::Relaxed);
             make_room(&self.folder, BYTES_BETWEEN_CHECKS)?;
         }
-        let draft = self.folder.join(format!("{}{}", publish::TEMPORARY, publish::unique()));
+        let draft = self.folder.join(format!("{}{}", publish::TEMPORARY, unique()));
         let write = || {
             let mut file = RealFs.create_file(&draft)?;
             file.write_all(block)?;

@@ -13,14 +13,15 @@ pub(crate) mod record;
 mod single;
 
 pub use single::{place_file, place_version, replace_file, replace_version, write_file};
-pub(super) use single::{remove_or_release, RELEASED};
 
 use super::files::{fetch_listing_during, metadata, symlink_metadata};
 use super::fs::{BufferedFile, Fs};
+use super::identity::unique;
 use super::listing::{infos_below, known_infos};
 use super::location::{is_remote, RemoteUrl};
 use super::lock::{check_before_release, DatasetLock};
 use super::read::{open_read, read_whole};
+use super::release::remove_or_release;
 use super::run_folder::RunFolder;
 use super::store::{Condition, Content};
 use super::waiting::do_during;
@@ -30,7 +31,6 @@ use gristmill_core::{Cancel, ExitClass, Failure, FileStamp, Outcome, Progress};
 use list::{Action, Entry, RenameList, State};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Prefix of the names of temporary files in the own folder.
 pub(super) const TEMPORARY: &str = "tmp-";
@@ -46,14 +46,6 @@ fn parent_of(path: &Path) -> &Path {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
-}
-
-/// Returns a word that no other running process on any host is likely to generate.
-pub fn unique() -> String {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let random = uuid::Uuid::new_v4().simple().to_string();
-    format!("{}-{count}-{}", std::process::id(), random.get(..8).unwrap_or_default())
 }
 
 /// Result of finishing an earlier, interrupted publish.

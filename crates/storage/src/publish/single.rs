@@ -1,19 +1,19 @@
 //! Single files: at any moment, either the complete old file or the complete new one exists.
 
-use super::{parent_of, unique, TEMPORARY};
+use super::{parent_of, TEMPORARY};
 use crate::files::FileInfo;
 use crate::files_ahead::forget;
 use crate::fs::{rename_here, Fs};
+use crate::identity::unique;
 use crate::location::{is_remote, RemoteUrl};
 use crate::lock::check_before_release;
-use crate::notices;
 use crate::read::open_any;
 use crate::run_folder::RunFolder;
 use crate::store::{Condition, Content};
 use crate::stores::store_of;
 use crate::waiting::do_during;
 use gristmill_core::problem::Subject;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
+use gristmill_core::{Failure, Outcome};
 use std::path::{Path, PathBuf};
 
 /// Permission bits of a new file.
@@ -50,34 +50,6 @@ pub(super) fn put_if(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>, con
     forget(&url.to_path());
     let put = store_of(url).and_then(|store| store.put(url, content, condition));
     put.map_err(|error| Failure::io("writing", path, &error))
-}
-
-/// Content of an object, such as a lock, that counts as absent in a store that does not permit its removal.
-pub(crate) const RELEASED: &[u8] = b"released\n";
-
-/// Removes a file, or an object if it still has the version of the condition. An object that cannot be removed is overwritten under the
-/// same condition, and a note names the missing permission.
-pub(crate) fn remove_or_release(fs: &dyn Fs, path: &Path, condition: Condition) -> Outcome<()> {
-    let removed = match (RemoteUrl::parse(path), condition) {
-        (Some(url), Condition::IfStamp(stamp)) => {
-            let removed = store_of(&url).and_then(|store| store.remove_version(&url, stamp));
-            removed.map(drop).map_err(|error| Failure::io("removing", path, &error))
-        }
-        _ => fs.remove_file(path),
-    };
-    let Err(failure) = removed else { return Ok(()) };
-    let put = |url: RemoteUrl<'_>| store_of(&url)?.put(&url, Content::Bytes(RELEASED), condition);
-    match RemoteUrl::parse(path).map(put) {
-        Some(Ok(is_put)) => {
-            if is_put {
-                let problem = Problem::of_failure(ProblemKind::Other, failure).on(Subject::path(path));
-                let problem = problem.with_effect("it cannot be removed, so it was marked as released");
-                notices::add(Problem { severity: Severity::Note, ..problem });
-            }
-            Ok(())
-        }
-        None | Some(Err(_)) => Err(failure),
-    }
 }
 
 /// Returns the condition that the object at an address has not changed.

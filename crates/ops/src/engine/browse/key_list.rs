@@ -4,6 +4,7 @@ use super::folder::TOP_FOLDER;
 use super::{Catalog, SampleAt, VisitFields};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use gristmill_storage::identity::unique;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{open_read, read_whole};
 use gristmill_storage::{files, publish, xdg};
@@ -40,7 +41,7 @@ pub fn write_key_list(
     RealFs.create_folders(&folder, PRIVATE_FOLDER)?;
     remove_old(&folder)?;
     let name = catalog.root().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let path = folder.join(format!("{name}-{}.txt", publish::unique()));
+    let path = folder.join(format!("{name}-{}.txt", unique()));
     write_into(&path, catalog, groups, is_listed, cancel).inspect_err(|_| _ = RealFs.remove_file(&path))?;
     Ok(path)
 }
