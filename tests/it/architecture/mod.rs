@@ -41,7 +41,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("formats", 7_098),
     ("fuse", 1_205),
     ("job", 13_674),
-    ("media", 13_604),
+    ("media", 13_614),
     ("mount", 1_715),
     ("operations", 5_397),
     ("parquet", 5_243),
@@ -50,8 +50,8 @@ const BUDGETS: &[(&str, usize)] = &[
     ("pycompat", 4_562),
     ("shard", 6_367),
     ("source", 13_229),
-    ("storage", 16_894),
-    ("tokenizer", 6_729),
+    ("storage", 16_969),
+    ("tokenizer", 6_739),
     ("tokens", 19_182),
     ("tui", 33_315),
 ];
@@ -63,7 +63,7 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 5;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 94;
+const MODULES_IN_CYCLES: usize = 83;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =
