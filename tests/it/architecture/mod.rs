@@ -33,27 +33,27 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 514),
     ("browse", 32),
-    ("cli", 8_212),
-    ("core", 3_579),
+    ("cli", 8_040),
+    ("core", 3_580),
     ("datasets", 886),
     ("dedup", 2_776),
-    ("engine", 22_704),
-    ("formats", 7_098),
+    ("engine", 22_699),
+    ("formats", 7_106),
     ("fuse", 1_205),
-    ("job", 13_674),
+    ("job", 13_681),
     ("media", 13_614),
     ("mount", 1_715),
-    ("operations", 5_397),
+    ("operations", 4_395),
     ("parquet", 5_243),
-    ("preview", 3_427),
-    ("prompt", 1_305),
+    ("preview", 3_426),
+    ("prompt", 1_296),
     ("pycompat", 4_562),
-    ("shard", 6_367),
-    ("source", 13_229),
-    ("storage", 16_969),
+    ("shard", 6_368),
+    ("source", 13_233),
+    ("storage", 16_968),
     ("tokenizer", 6_739),
-    ("tokens", 19_182),
-    ("tui", 33_315),
+    ("tokens", 19_193),
+    ("tui", 33_299),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited.
@@ -63,7 +63,7 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 5;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 83;
+const MODULES_IN_CYCLES: usize = 49;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =
