@@ -1,7 +1,7 @@
 //! The end of a command: its result, its exit code, and the function that reports both.
 
 use super::context::Context;
-use super::printer::LongList;
+use super::printer::{LongList, error_value};
 use gristmill_core::text::count;
 use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
 use gristmill_storage::near::with_near_address;
@@ -187,13 +187,6 @@ pub fn object(command: &str, status: &str, code: u8, result: Map<String, Value>,
     }
     object.extend(result);
     Value::Object(object)
-}
-
-/// Returns a failure as JSON, for the result object and the event on stderr.
-pub fn error_value(failure: &Failure) -> Value {
-    let mut value = fields(failure);
-    value.insert("message".into(), json!(failure.to_string()));
-    Value::Object(value)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Refuses paths whose kind of data a command does not support.
+//! Recognizes metadatasets, and refuses paths whose kind of data a command does not support.
 
 use gristmill_core::text::hint_for;
 use gristmill_core::{DatasetKind, Failure, Outcome, Subject};

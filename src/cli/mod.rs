@@ -30,6 +30,7 @@ mod mount;
 mod operation;
 mod panic;
 mod paths;
+mod plan_result;
 mod prepare;
 mod printer;
 mod progress;

@@ -4,7 +4,6 @@
 //! help, completions and manual pages is escaped by [`guarded`]. A closed pipe is not an error; any other write failure is stored, and the
 //! program ends with exit code 3.
 
-use super::exit::error_value;
 use super::globals::{Color, Globals};
 use anstream::ColorChoice;
 use gristmill_core::text::{display_safe, display_safe_lines, is_printable};
@@ -330,6 +329,13 @@ fn set_color(color: Color) {
         Color::Never => ColorChoice::Never,
     }
     .write_global();
+}
+
+/// Returns a failure as JSON, for the result object and the event on stderr.
+pub fn error_value(failure: &Failure) -> Value {
+    let mut value = json!(failure);
+    value["message"] = json!(failure.to_string());
+    value
 }
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ pub fn commands_hint(parent: &clap::Command, typed: Option<&str>) -> String {
 }
 
 /// Returns the names of the visible commands below `parent`.
-pub fn command_names(parent: &clap::Command) -> impl Iterator<Item = &str> {
+fn command_names(parent: &clap::Command) -> impl Iterator<Item = &str> {
     parent.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name)
 }
 

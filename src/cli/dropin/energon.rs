@@ -7,12 +7,14 @@ use super::super::prepare::{self, Confirmation};
 use super::super::{info, kinds, lint, operation, paths};
 use super::media_filter::{no_filter, FilterArgs};
 use super::mount::EnergonMountArgs;
+use super::preview::PreviewArgs;
 use clap::{Args, Subcommand};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{
     DatasetKind, Duplicates, Failure, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun,
     SampleMapping, Scope, SplitPlan, Subject,
 };
+use gristmill_data::formats::energon::layout::is_prepared;
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_data::source::discover::discover;
 use gristmill_data::source::kind::kind_of;
@@ -169,20 +171,6 @@ pub struct LintArgs {
     /// Accepted; the same as --threads
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub parallel: usize,
-}
-
-/// The flags of `energon preview`.
-#[derive(Args, Debug)]
-#[command(args_override_self = true)]
-pub struct PreviewArgs {
-    /// Prepared data set
-    pub path: PathBuf,
-    /// Which splits, separated by commas
-    #[arg(long, value_name = "NAMES", default_value = "train,val,test")]
-    pub split_parts: String,
-    /// Name of the dataset yaml
-    #[arg(long, value_name = "NAME", default_value = "dataset.yaml")]
-    pub dataset_config: String,
 }
 
 impl EnergonArgs {
@@ -385,11 +373,6 @@ fn apply_exclude_pattern(plan: &mut PreparePlan, context: &Context) -> Outcome<b
         plan.exclude_shards.clear();
     }
     Ok(out < found.shards.len())
-}
-
-pub(super) fn is_prepared(root: &Path) -> bool {
-    let meta = root.join(".nv-meta");
-    files::is_file(meta.join(".info.json")) || files::is_file(meta.join(".info.yaml"))
 }
 
 /// Returns a function that makes the failure for an invalid value of a flag from the reason.

@@ -7,6 +7,7 @@ use super::super::paths;
 use clap::Args;
 use gristmill_core::text::shell_quote;
 use gristmill_core::{Failure, Subject};
+use gristmill_data::formats::energon::layout::is_prepared;
 use gristmill_data::source::kind::kind_of;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,7 @@ pub fn run(args: EnergonMountArgs, context: &Context) -> CommandResult {
     let path = paths::local_or_readable(&args.path)?;
     let refused = |why: String| Failure::data("mounting", why).on(Subject::path(&args.path));
     let kind = kind_of(Path::new(&path)).map_err(|failure| refused(failure.why))?;
-    if !kind.is_web_dataset() || !super::energon::is_prepared(Path::new(&path)) {
+    if !kind.is_web_dataset() || !is_prepared(Path::new(&path)) {
         let quoted = |path: &Path| shell_quote(&path.to_string_lossy());
         let command = format!("gristmill mount {} {}", quoted(&args.path), quoted(&args.mountpoint));
         let why = match kind.is_web_dataset() {

@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess};
 use super::super::paths;
 use super::super::printer::{paint, Tone};
-use super::energon::PreviewArgs;
+use clap::Args;
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::text::{bytes, display_safe};
 use gristmill_core::{Failure, FileStamp, Outcome, ProblemKind, Shard, Subject};
@@ -19,7 +19,7 @@ use gristmill_data::source::decode::{self, DecodedPart, Value};
 use serde_json::{json, Map};
 use std::collections::HashSet;
 use std::io::{IsTerminal, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Maximum size of a sample in bytes.
 const MAX_BYTES: usize = 256 << 20;
@@ -39,6 +39,20 @@ struct SampleSpan<'a> {
 struct RawSample {
     key: String,
     parts: Vec<(String, Vec<u8>)>,
+}
+
+/// The flags of `energon preview`.
+#[derive(Args, Debug)]
+#[command(args_override_self = true)]
+pub struct PreviewArgs {
+    /// Prepared data set
+    pub path: PathBuf,
+    /// Which splits, separated by commas
+    #[arg(long, value_name = "NAMES", default_value = "train,val,test")]
+    pub split_parts: String,
+    /// Name of the dataset yaml
+    #[arg(long, value_name = "NAME", default_value = "dataset.yaml")]
+    pub dataset_config: String,
 }
 
 /// Prints samples until the user stops; without a terminal, only the first one.

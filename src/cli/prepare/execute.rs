@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use super::super::exit::{CommandFailure, CommandResult};
-use super::super::operation::{finish, refused_plan, save_plan};
+use super::super::plan_result::{finish, refused_plan, save_plan};
 use super::super::task::show_progress;
 use crate::tui::recent;
 use gristmill_core::{ExitClass, Failure, PreparePlan, Problem, ProblemKind, Severity};

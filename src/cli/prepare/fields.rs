@@ -1,7 +1,7 @@
 //! Evaluates the field map on the first real samples before anything is written.
 
 use super::super::context::Context;
-use super::super::operation::refused_plan;
+use super::super::plan_result::refused_plan;
 use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, SampleMapping, SampleSketch, Scope, Severity, ShardFacts};
 use gristmill_data::source::{discover::discover, peek_samples};
 use gristmill_ops::engine::plan::fields::{load, try_on};

@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use super::super::exit::CommandResult;
-use super::super::operation::finish;
+use super::super::plan_result::finish;
 use super::super::task::run_with_progress;
 use super::flags::without_meaningless_flags;
 use crate::prompt::confirm;

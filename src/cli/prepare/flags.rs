@@ -1,7 +1,7 @@
 //! The flags of `prepare` that have no effect on JSONL files and metadatasets.
 
 use super::super::context::Context;
-use super::super::operation::save_plan;
+use super::super::plan_result::save_plan;
 use crate::tui::recent;
 use gristmill_core::text::agree;
 use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, Subject};

@@ -3,6 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess};
 use super::super::printer::{paint, Tone};
+use super::show::{shown_path, splits_value};
 use crate::tui::recent;
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Outcome, Problem, ProblemKind, Severity};
@@ -125,7 +126,7 @@ impl PendingChange {
         }
         result.insert("messages".into(), json!(self.messages));
         result.insert("diff".into(), json!(self.editor.diff()));
-        result.insert("splits".into(), super::show::splits_value(&self.editor, false));
+        result.insert("splits".into(), splits_value(&self.editor, false));
         result.insert("problems".into(), json!(problems));
         result.append(&mut self.result);
         Ok(CommandSuccess::with_findings(result, problems.iter().map(|problem| (problem.severity, problem.kind))))
@@ -146,11 +147,6 @@ fn write_confirmed(editor: &mut SplitEditor, context: &Context) -> Outcome<Optio
         diff_lines(&editor.diff()).iter().for_each(|line| context.printer.line(line));
         crate::prompt::confirm(&format!("Write {shown}?"), true)
     })
-}
-
-/// Returns the path of `split.yaml` for messages.
-pub(super) fn shown_path(editor: &SplitEditor) -> String {
-    display_safe(&editor.path().to_string_lossy()).into_owned()
 }
 
 /// Returns a message of the editor as a sentence.

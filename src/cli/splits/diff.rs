@@ -3,7 +3,8 @@
 use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess};
 use super::super::printer::{paint, Tone};
-use super::change::{diff_lines, shown_path};
+use super::change::diff_lines;
+use super::show::shown_path;
 use crate::tui::screens::splits;
 use gristmill_core::text::{count, display_safe, hint_for};
 use gristmill_core::{Failure, Outcome, Subject};

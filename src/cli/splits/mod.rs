@@ -12,14 +12,12 @@ mod show;
 
 pub use args::SplitsArgs;
 
-use super::args::Cli;
 use super::context::Context;
 use super::exit::CommandResult;
 use super::paths;
-use super::usage::command_names;
 use args::{MoveArgs, SplitsCommand};
 use change::PendingChange;
-use clap::CommandFactory;
+use clap::Subcommand;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, ProblemLog, Subject};
@@ -67,9 +65,8 @@ fn editor(path: &Path, context: &Context) -> CommandResult {
 /// For a path that does not exist, adds a hint with the most similar command.
 fn suggest_command(failure: Failure, path: &Path) -> Failure {
     let word = path.to_str().filter(|_| !files::exists(path));
-    let cli = Cli::command();
-    let near = cli.find_subcommand("splits").and_then(|splits| nearest(word?, command_names(splits)));
-    match near {
+    let splits = SplitsCommand::augment_subcommands(clap::Command::new("splits"));
+    match word.and_then(|word| nearest(word, splits.get_subcommands().map(clap::Command::get_name))) {
         Some(near) => failure.with_hint(format!("did you mean 'gristmill splits {near}'?")),
         None => failure,
     }

@@ -2,8 +2,7 @@
 
 use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess};
-use super::super::printer::{paint, LongList, Tone};
-use super::change::shown_path;
+use super::super::printer::{LongList, Tone, paint};
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, grouped, percent};
 use gristmill_data::formats::energon::split_edit::SharedList;
@@ -128,4 +127,9 @@ fn exclude_value(view: &ExcludeView) -> Value {
         Matches::Some(number) => Some(number),
     };
     json!({ "item": *view.item, "note": view.note.as_deref(), "is": kind, "names": number, "matches": matches })
+}
+
+/// Returns the path of `split.yaml` for messages.
+pub(super) fn shown_path(editor: &SplitEditor) -> String {
+    display_safe(&editor.path().to_string_lossy()).into_owned()
 }

@@ -2,6 +2,7 @@
 
 use super::discover::{is_shard_name, shard_range};
 use super::documents::{table_kind, FolderTables, Packing};
+use crate::formats::energon::layout::is_prepared;
 use crate::formats::energon::tables::has_only_media;
 use crate::formats::{bsade, missing_part, only_pair, raw_index, TOKEN_KINDS};
 use gristmill_core::text::{display_safe, shell_quote};
@@ -113,11 +114,10 @@ fn kind_of_folder(path: &Path) -> DatasetKind {
 /// Returns the kind of a folder. Calls `names` only if the direct entries do not decide. Shards take precedence over media, and media over
 /// tables.
 pub fn folder_kind(path: &Path, names: impl FnOnce() -> NamesBelow) -> DatasetKind {
-    let meta = path.join(".nv-meta");
-    if files::is_file(meta.join(".info.json")) || files::is_file(meta.join(".info.yaml")) {
+    if is_prepared(path) {
         return DatasetKind::PreparedWebDataset;
     }
-    let database = meta.join("index.sqlite");
+    let database = path.join(".nv-meta/index.sqlite");
     let has_database = files::is_file(&database);
     let outputs = || token_folder_kind(path).or_else(|| output_folder_kind(path));
     if let Some(kind) = (!has_database).then(outputs).flatten() {

@@ -1,5 +1,6 @@
 //! Paths of the files of a prepared data set, relative to its root.
 
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
 /// Folder that marks a prepared data set.
@@ -37,6 +38,12 @@ pub const SMALL_FILES: [&str; 7] = [
 /// Returns `.nv-meta` below a root.
 pub fn nv_meta(root: &Path) -> PathBuf {
     root.join(NV_META)
+}
+
+/// Whether the folder is a prepared data set.
+pub fn is_prepared(root: &Path) -> bool {
+    let meta = nv_meta(root);
+    files::is_file(meta.join(INFO_JSON)) || files::is_file(meta.join(INFO_YAML))
 }
 
 /// Returns the path of a file in `.nv-meta` below a root.
