@@ -1,8 +1,9 @@
 //! Joins: their members and the joiner that combines their samples.
 
 use super::keys::{as_text, describe, Keys, Mistakes};
-use super::read::is_null;
-use super::{members, values, Join, JoinMember, Joiner, Mark};
+use super::{Join, JoinMember, Joiner, Mark};
+use super::reference::reference;
+use super::values::{self, is_null};
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::mix::Nonmatch;
 use gristmill_core::sample_type::{self, ENERGON_PACKAGE};
@@ -94,7 +95,7 @@ fn member(value: Marked, name: Option<String>, is_first: bool, found: &mut Mista
             found.remark(keys.at_key(key), format!("'{key}' has no effect: {why}"), None);
         }
     }
-    let reference = members::reference(keys, &["nonmatch"], found)?;
+    let reference = reference(keys, &["nonmatch"], found)?;
     Some(JoinMember { name, reference, nonmatch })
 }
 

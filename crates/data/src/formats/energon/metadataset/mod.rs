@@ -7,6 +7,7 @@ mod join;
 mod keys;
 mod members;
 mod read;
+mod reference;
 mod render;
 #[cfg(test)]
 mod tests;

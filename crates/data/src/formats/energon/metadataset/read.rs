@@ -6,7 +6,6 @@ use crate::formats::energon::fields::MARKER;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::sample_type::ENERGON_PACKAGE;
 use gristmill_pycompat::yaml_read::{self, Marked, MarkedValue};
-use gristmill_pycompat::Node as Value;
 
 /// Class of the current version.
 pub(super) const CLASS: &str = "MetadatasetV2";
@@ -137,8 +136,4 @@ fn version(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<u8> {
             None
         }
     }
-}
-
-pub(super) fn is_null(value: &Marked) -> bool {
-    value.value == MarkedValue::Scalar(Value::Null)
 }

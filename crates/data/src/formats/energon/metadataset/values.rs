@@ -281,3 +281,7 @@ pub fn subset_as_typed(from: &str, to: &str) -> Result<Subset, String> {
     let range = check_range(end(from)?, end(to)?)?;
     Ok(Subset { at: Mark::default(), range })
 }
+
+pub(super) fn is_null(value: &Marked) -> bool {
+    value.value == MarkedValue::Scalar(Value::Null)
+}
