@@ -20,7 +20,8 @@ mod texts;
 
 use gristmill_core::Cancel;
 use gristmill_data::source::dedup::{list, Documents, Position, TextFile};
-use gristmill_ops::engine::dedup::write_back::{Layout, RangesPlacement, WriteBack};
+use gristmill_ops::engine::dedup::write_back::{Layout, WriteBack};
+use gristmill_ops::engine::dedup::RangesPlacement;
 use measure::Cost;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};

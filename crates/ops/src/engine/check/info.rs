@@ -113,7 +113,7 @@ pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
     splits(&prepared, &sizes, &mut report);
     match facts_of(root, &Cancel::default()) {
         Ok(media) => report.media = media,
-        Err(failure) => report.problems.push(super::lint::bad_file(failure)),
+        Err(failure) => report.problems.push(super::bad_file(failure)),
     }
     Ok(report)
 }
@@ -250,7 +250,7 @@ fn loading(root: &Path, options: &InfoOptions, report: &mut InfoReport) {
             let message = "there is no dataset yaml, so the sample type is not known";
             report.problems.push(Problem::note(ProblemKind::MissingFile, Subject::path(path), message));
         }
-        Err(failure) => report.problems.push(super::lint::bad_file(failure)),
+        Err(failure) => report.problems.push(super::bad_file(failure)),
     }
 }
 
@@ -263,7 +263,7 @@ fn listed(filter: Option<PartFilter>) -> Option<Vec<String>> {
 
 fn splits(prepared: &PreparedDataset, sizes: &HashMap<&str, u64>, report: &mut InfoReport) {
     if let Some(failure) = &prepared.splits_failure {
-        report.problems.push(super::lint::bad_file(failure.clone()));
+        report.problems.push(super::bad_file(failure.clone()));
     }
     let Some(file) = &prepared.splits else {
         if prepared.splits_failure.is_none() {

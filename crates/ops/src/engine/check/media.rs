@@ -1,7 +1,6 @@
 //! Compares media rows with the entries that they describe: shard by shard for a prepared data set, slice by slice for a folder.
 
-use super::lint::bad_file;
-use super::PreparedDataset;
+use super::{bad_file, PreparedDataset};
 use crate::engine::media::{is_in_samples, picks, picks_file, ProbeVerdict, Prober, REPLACE_HINT};
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::{

@@ -13,6 +13,7 @@ pub mod media;
 pub mod mixture_index;
 mod prepared;
 mod sample_checks;
+mod shard_unit;
 pub mod single;
 pub mod tables;
 mod tar_idx_reader;
@@ -28,7 +29,7 @@ pub use lint::{lint, LintOptions};
 pub use prepared::PreparedDataset;
 pub use verify::verify;
 
-use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Severity};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -81,4 +82,14 @@ impl ProblemSink for EndRecorder<'_> {
     fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
         self.inner.count_more(severity, kind, number);
     }
+}
+
+/// Returns the finding for a small file that cannot be read or parsed.
+fn bad_file(failure: Failure) -> Problem {
+    let kind = if failure.class == gristmill_core::ExitClass::Environment {
+        ProblemKind::Unreadable
+    } else {
+        ProblemKind::BadFile
+    };
+    Problem::of_failure(kind, failure)
 }

@@ -3,9 +3,10 @@
 use super::compare::compare_shard;
 use super::media::Depth;
 use super::sample_checks::SampleChecker;
-use super::{CheckCounts, EndRecorder, PreparedDataset};
+use super::shard_unit::one_shard;
+use super::{CheckCounts, PreparedDataset};
 use crate::engine::index;
-use gristmill_core::{Duplicates, Failure, Handles, Outcome, Problem, ProblemKind, ShardId, Subject};
+use gristmill_core::{Duplicates, Handles, Outcome, Problem, ProblemKind, ShardId, Subject};
 use gristmill_data::formats::energon::layout;
 use std::collections::HashSet;
 use std::path::Path;
@@ -68,34 +69,4 @@ pub fn verify_shard(prepared: &PreparedDataset, id: ShardId, handles: &Handles<'
         super::media::check_shard(prepared, id, Depth::Probe, handles)?;
         Ok(checked)
     })
-}
-
-/// Checks one shard and reports its errors, so that the other shards are still checked. Returns an error only for a cancellation, and for a
-/// finding that must end the run (`--strict`).
-pub(super) fn one_shard(
-    name: &str,
-    handles: &Handles<'_>,
-    check: impl FnOnce(&Handles<'_>) -> Outcome<CheckCounts>,
-) -> Outcome<CheckCounts> {
-    handles.cancel.check()?;
-    let sink = EndRecorder::new(handles.problems);
-    match check(&Handles { problems: &sink, ..*handles }) {
-        Err(failure) if !failure.is_cancelled() && !sink.has_ended() => {
-            unreadable(name, failure, handles)?;
-            Ok(CheckCounts::default())
-        }
-        other => other,
-    }
-}
-
-/// Reports the failure to check a shard like any other finding, so that the other shards are still checked.
-fn unreadable(shard: &str, failure: Failure, handles: &Handles<'_>) -> Outcome<()> {
-    handles.progress.add(1, 0);
-    let missing = failure.class == gristmill_core::ExitClass::Environment;
-    let kind = if missing { ProblemKind::Unreadable } else { ProblemKind::BadFile };
-    let mut problem = Problem::of_failure(kind, failure).with_effect("it cannot be checked");
-    if problem.subject.shard.is_none() && !problem.subject.is_empty() {
-        problem.message = format!("{} ({})", problem.message, problem.subject);
-    }
-    handles.problems.report(problem.on(Subject::shard(shard)))
 }

@@ -1,6 +1,5 @@
 //! Writers for lines of output and lines of metadata in Python's format.
 
-use super::write_back::RangesPlacement;
 use gristmill_core::dedup::FIELD_OF_VARIANT_B;
 use gristmill_core::Outcome;
 use gristmill_data::source::dedup::{Body, Record};
@@ -11,6 +10,17 @@ use gristmill_pycompat::json_walk::Kind;
 
 /// Bytes that are buffered before they are passed on.
 const FLUSH_BYTES: usize = 256 << 10;
+
+/// How the ranges of a document are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RangesPlacement {
+    /// The ranges are removed from the text.
+    Removed,
+    /// The ranges are listed in the object at this key path (variant A), which is never empty.
+    Under(Vec<String>),
+    /// The ranges are listed in a field directly after the text (variant B).
+    AfterText,
+}
 
 /// A line of output, buffered and passed on in large pieces.
 pub(super) struct OutputLine<'a> {

@@ -1,7 +1,7 @@
 //! Writes the files of the reference program: the index, its suffix table, and the ranges (docs/formats/bsade.md §3 and §5).
 
+use super::compose::RangesPlacement;
 use super::compose::{Composer, OutputLine, Parts};
-use super::write_back::RangesPlacement;
 use gristmill_core::text::bytes as size;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_data::formats::bsade::{

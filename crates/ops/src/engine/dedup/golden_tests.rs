@@ -1,8 +1,9 @@
 //! Test cases made by the reference program: given its ranges, both outputs and all files of the index match byte for byte.
 
+use super::compose::RangesPlacement;
 use super::export::{write_table, RangesExport, ShardExport};
 use super::output::CompressedOutput;
-use super::write_back::{Layout, RangesPlacement, WriteBack};
+use super::write_back::{Layout, WriteBack};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_data::formats::bsade::{shard_files, Range, RangesReader, TABLE};
 use gristmill_data::source::dedup::{list, Documents, Kind, Position, TextFile};

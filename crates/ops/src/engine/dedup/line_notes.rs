@@ -1,7 +1,8 @@
 //! Notes of lines, made when a line is read, so that the line can be written without being parsed again.
 
+use super::compose::RangesPlacement;
 use super::compose::{OutputLine, Parts};
-use super::write_back::{LineResult, RangesPlacement, TextPieces, WriteBack};
+use super::write_back::{LineResult, TextPieces, WriteBack};
 use gristmill_core::Outcome;
 use gristmill_data::formats::bsade::Range;
 use gristmill_data::source::dedup::{Body, Kind, Record};

@@ -11,6 +11,8 @@ pub mod verify;
 pub mod write_back;
 mod zip_writer;
 
+pub use compose::RangesPlacement;
+
 #[cfg(test)]
 mod golden_tests;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Converts a line of input and its ranges to the line of output (docs/formats/bsade.md §6), in the format of Python's `json.dumps`, text
 //! first.
 
-use super::compose::{string, Composer, OutputLine, Parts};
+use super::compose::{string, Composer, OutputLine, Parts, RangesPlacement};
 use gristmill_core::dedup::{DedupPlan, Mode, Variant, FIELD_OF_VARIANT_B};
 use gristmill_core::{Failure, Outcome};
 use gristmill_data::formats::bsade::{Range, Shortener};
@@ -22,17 +22,6 @@ pub struct Layout {
     pub text_key: String,
     /// Where the ranges are written.
     pub ranges: RangesPlacement,
-}
-
-/// How the ranges of a document are written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RangesPlacement {
-    /// The ranges are removed from the text.
-    Removed,
-    /// The ranges are listed in the object at this key path (variant A), which is never empty.
-    Under(Vec<String>),
-    /// The ranges are listed in a field directly after the text (variant B).
-    AfterText,
 }
 
 impl Layout {

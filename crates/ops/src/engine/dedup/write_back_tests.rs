@@ -1,7 +1,8 @@
 //! Compares written lines with the output of Python's `json.dumps`, and lines read in pieces with lines held in memory.
 
+use super::compose::RangesPlacement;
 use super::line_notes::NotedLine;
-use super::write_back::{Layout, RangesPlacement, WriteBack};
+use super::write_back::{Layout, WriteBack};
 use gristmill_core::dedup::{DedupPlan, Mode, Variant};
 use gristmill_core::Cancel;
 use gristmill_data::formats::bsade::Range;

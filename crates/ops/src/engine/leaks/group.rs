@@ -1,6 +1,5 @@
 //! Groups of equal records: whether they are a leak, of what kind, and how to repair it.
 
-use super::sample_hasher::PartRef;
 use super::{LeakCount, LeakKind, LeakLocation, LeakRepair, SplitPairLeaks, LISTED_LEAKS, MAX_LISTED_PLACES};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -9,6 +8,25 @@ use std::sync::Arc;
 const PAIRED_SPLITS: usize = 8;
 /// Maximum number of proposed repairs of one leak.
 const MAX_REPAIRS: usize = 4;
+/// Number of bits for the number of a part's name.
+const NAME_BITS: u32 = 13;
+
+/// The part of a sample that a record describes: the number of its name (0 for the whole sample), and its position among the compared
+/// parts, which are sorted by hash so that it is the same in a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PartRef {
+    pub(super) name: u64,
+    pub(super) ordinal: u64,
+}
+
+impl PartRef {
+    pub(super) fn packed(self) -> u64 {
+        self.ordinal << NAME_BITS | self.name
+    }
+    pub(super) fn unpacked(number: u64) -> Self {
+        Self { name: number & ((1 << NAME_BITS) - 1), ordinal: number >> NAME_BITS }
+    }
+}
 
 /// The position of a sample in a split, as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,12 @@
 
 mod group;
 mod names;
+mod record_buffer;
 mod sample_hasher;
 mod search;
 
-pub use search::{LeakSearch, LeakUnit, RecordBuffer, ShardTotals};
+pub use record_buffer::RecordBuffer;
+pub use search::{LeakSearch, LeakUnit, ShardTotals};
 
 use super::outputs::exclude_item;
 use super::splits::{Edit, ExcludeItem, SplitEditor};

@@ -1,11 +1,11 @@
 //! Records of the last component of each key, and the lookup of the keys of leaks.
 
-use super::group::{Group, LeakGroups, Matcher};
-use super::sample_hasher::PartRef;
-use super::search::NullProblemSink;
+use super::group::{Group, LeakGroups, Matcher, PartRef};
 use super::LeakKind;
 use crate::engine::check::PreparedDataset;
-use gristmill_core::{Cancel, Failure, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, ShardId};
+use gristmill_core::{
+    Cancel, Failure, Handles, HiddenSample, NullProblemSink, Outcome, PartRow, Progress, SampleRow, ShardId,
+};
 use gristmill_data::source::tar::{scan_shard, ScanSink};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

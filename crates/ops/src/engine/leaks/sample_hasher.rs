@@ -1,6 +1,7 @@
 //! Reads one shard sample by sample: selects the contents to compare, and hashes them.
 
-use super::search::RecordBuffer;
+use super::group::PartRef;
+use super::record_buffer::RecordBuffer;
 use super::LeakOptions;
 use gristmill_core::{Cancel, Failure, HiddenSample, Outcome, PartRow, SampleRow};
 use gristmill_data::source::tar::ScanSink;
@@ -16,8 +17,6 @@ pub(super) const HASH: usize = 12;
 const ARRAYS: [&str; 9] = ["npy", "npz", "pt", "pth", "ten", "bin", "safetensors", "mp", "pkl"];
 /// Suffixes of parts that contain the class of a sample.
 const LABELS: [&str; 5] = ["cls", "cls2", "index", "inx", "id"];
-/// Number of bits for the number of a part's name.
-const NAME_BITS: u32 = 13;
 /// Number of bits of the hash of the whole sample that are stored in each record.
 const TAG_BITS: u32 = 28;
 
@@ -169,23 +168,6 @@ impl ScanSink for SampleHasher<'_> {
 /// Returns the bit of the requested part at this position.
 pub(super) fn bit(place: usize) -> u64 {
     u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0)
-}
-
-/// The part of a sample that a record describes: the number of its name (0 for the whole sample), and its position among the compared
-/// parts, which are sorted by hash so that it is the same in a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PartRef {
-    pub(super) name: u64,
-    pub(super) ordinal: u64,
-}
-
-impl PartRef {
-    fn packed(self) -> u64 {
-        self.ordinal << NAME_BITS | self.name
-    }
-    pub(super) fn unpacked(number: u64) -> Self {
-        Self { name: number & ((1 << NAME_BITS) - 1), ordinal: number >> NAME_BITS }
-    }
 }
 
 /// Hashes names and contents of all parts, independently of their order in the archive.

@@ -1,12 +1,13 @@
 //! The search for leaks: one unit for each compared shard, and the merge of all records.
 
-use super::group::{repairs, Contents, Group, LeakGroups, Matcher, SamplePosition};
+use super::group::{repairs, Contents, Group, LeakGroups, Matcher, PartRef, SamplePosition};
 use super::names;
-use super::sample_hasher::{bit, PartRef, SampleHasher};
+use super::record_buffer::{PartNames, RecordBuffer};
+use super::sample_hasher::{bit, SampleHasher};
 use super::{Leak, LeakKind, LeakLocation, LeakOptions, Leaks, SplitLayout};
 use crate::engine::check::PreparedDataset;
 use gristmill_core::{
-    Cancel, Handles, Mutex, Outcome, Problem, ProblemKind, ProblemSink, Progress, RunOptions, ShardId, Subject,
+    Cancel, Handles, Mutex, NullProblemSink, Outcome, Problem, ProblemKind, Progress, RunOptions, ShardId, Subject,
 };
 use gristmill_data::source::compressed_start;
 use gristmill_data::source::tar::scan_shard;
@@ -14,25 +15,18 @@ use gristmill_pycompat::braces;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::location::hint_for;
 use gristmill_storage::read::open_read;
-use gristmill_storage::sort::bytes::SpoolWriter;
-use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter, CANCEL_EVERY};
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, RunSource, SortContext, CANCEL_EVERY};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-/// Maximum number of distinct part names; further names are missing in the report.
-const PART_NAMES: usize = 4_096;
 /// Maximum number of names to which the brace expressions of all excludes may expand in total.
 const MAX_EXCLUDED: usize = 4_000_000;
 /// Number of sorted runs that are open at the same time.
 const MERGE_WIDTH: usize = 256;
 /// Rows of the sample table that are read at a time.
 const ROWS_PER_READ: u64 = 4_096;
-/// Number of numeric fields of a content record: split, shard, sample, part, tag of the whole sample.
-pub(super) const CONTENT: usize = 5;
-/// Number of numeric fields of a name record: split, shard, sample.
-pub(super) const NAME: usize = 3;
 
 /// A shard to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,127 +79,6 @@ pub struct LeakSearch {
     changed: Mutex<HashSet<u32>>,
 }
 
-/// Part names by number, counted from 1.
-#[derive(Default)]
-struct PartNames(Mutex<(Vec<String>, HashMap<String, u64>)>);
-
-impl PartNames {
-    fn number(&self, name: &str) -> u64 {
-        let mut guard = self.0.lock();
-        let (names, numbers) = &mut *guard;
-        if let Some(&number) = numbers.get(name) {
-            return number;
-        }
-        if names.len() >= PART_NAMES {
-            return PART_NAMES as u64 + 1;
-        }
-        names.push(name.to_owned());
-        numbers.insert(name.to_owned(), names.len() as u64);
-        names.len() as u64
-    }
-    fn name(&self, number: u64) -> Option<String> {
-        let guard = self.0.lock();
-        guard.0.get(usize::try_from(number).ok()?.checked_sub(1)?).cloned()
-    }
-}
-
-/// The records of one worker, sorted in memory and, beyond its limit, in runs on disk. Reused for one shard after another.
-pub struct RecordBuffer {
-    fs: Arc<dyn Fs>,
-    dir: PathBuf,
-    number: usize,
-    names: SplitSide<NAME>,
-    contents: SplitSide<CONTENT>,
-    part_names: Arc<PartNames>,
-    /// Numbers of part names that this worker has found.
-    known_parts: HashMap<String, u64>,
-    text: Vec<u8>,
-    /// Whether writing the files of the buffer has failed.
-    is_broken: bool,
-}
-
-struct SplitSide<const N: usize> {
-    sorter: Sorter<N>,
-    out: Option<SpoolWriter>,
-    runs: Vec<Run>,
-    records: u64,
-}
-
-impl<const N: usize> SplitSide<N> {
-    fn new(memory: usize) -> Self {
-        Self { sorter: Sorter::new(memory), out: None, runs: Vec::new(), records: 0 }
-    }
-
-    fn push(&mut self, text: &[u8], numbers: [u64; N], at: (&dyn Fs, &Path, String)) -> Outcome<()> {
-        if self.sorter.is_full_for(text.len()) {
-            self.spill(at)?;
-        }
-        self.sorter.push(text, numbers);
-        self.records += 1;
-        Ok(())
-    }
-
-    fn spill(&mut self, (fs, dir, name): (&dyn Fs, &Path, String)) -> Outcome<()> {
-        let out = match &mut self.out {
-            Some(out) => out,
-            none => none.insert(SpoolWriter::create(fs, dir, name)?),
-        };
-        self.runs.push(self.sorter.spill(out)?);
-        Ok(())
-    }
-
-    /// Writes the records that are in memory, and returns all runs.
-    fn finish(mut self, at: (&dyn Fs, &Path, String)) -> Outcome<Vec<RunSource>> {
-        if self.records == 0 {
-            return Ok(Vec::new());
-        }
-        let dir = at.1.to_path_buf();
-        self.spill(at)?;
-        let Some(out) = self.out else { return Ok(Vec::new()) };
-        let file = out.finish()?;
-        let path = dir.join(file.name);
-        let last = self.runs.len().saturating_sub(1);
-        // The file of all runs is removed after the last of them was merged.
-        let source = |(n, run)| RunSource { path: path.clone(), run, base: 0, temporary: n == last };
-        Ok(self.runs.into_iter().enumerate().map(source).collect())
-    }
-}
-
-impl RecordBuffer {
-    /// Returns the number of the worker.
-    pub fn number(&self) -> usize {
-        self.number
-    }
-
-    pub(super) fn push_name(&mut self, key: &str, numbers: [u64; NAME]) -> Outcome<()> {
-        names::record(key, &mut self.text);
-        let text = std::mem::take(&mut self.text);
-        let at = (&*self.fs, self.dir.as_path(), format!("names-{}", self.number));
-        let pushed = self.names.push(&text, numbers, at);
-        self.text = text;
-        self.is_broken |= pushed.is_err();
-        pushed
-    }
-
-    pub(super) fn push_content(&mut self, hash: &[u8], numbers: [u64; CONTENT]) -> Outcome<()> {
-        let at = (&*self.fs, self.dir.as_path(), format!("contents-{}", self.number));
-        let pushed = self.contents.push(hash, numbers, at);
-        self.is_broken |= pushed.is_err();
-        pushed
-    }
-
-    pub(super) fn part_number(&mut self, name: &str) -> u64 {
-        if let Some(&number) = self.known_parts.get(name) {
-            return number;
-        }
-        let number = self.part_names.number(name);
-        if self.known_parts.len() < PART_NAMES {
-            self.known_parts.insert(name.to_owned(), number);
-        }
-        number
-    }
-}
-
 impl LeakSearch {
     /// Opens a data set. Fails with a hint if it is not prepared. Shards that are not in the index are ignored, because no loader reads
     /// them.
@@ -252,17 +125,7 @@ impl LeakSearch {
 
     /// Returns an empty buffer for the worker with this number. `memory` limits the records that are sorted at a time, in bytes.
     pub fn buffer(&self, fs: Arc<dyn Fs>, dir: &Path, number: usize, memory: usize) -> RecordBuffer {
-        RecordBuffer {
-            fs,
-            dir: dir.to_path_buf(),
-            number,
-            names: SplitSide::new(memory / 3),
-            contents: SplitSide::new(memory / 3 * 2),
-            part_names: Arc::clone(&self.part_names),
-            known_parts: HashMap::new(),
-            text: Vec::new(),
-            is_broken: false,
-        }
+        RecordBuffer::new(fs, dir, number, memory, Arc::clone(&self.part_names))
     }
 
     /// Adds the records of one shard to a buffer. A shard that cannot be read is a finding, not a failure.
@@ -270,7 +133,7 @@ impl LeakSearch {
         handles.cancel.check()?;
         let Some((name, _)) = self.prepared.entry(unit.id) else { return Ok(ShardTotals::default()) };
         match self.take_shard(unit.id, buffer, handles) {
-            Err(failure) if !failure.is_cancelled() && !buffer.is_broken => {
+            Err(failure) if !failure.is_cancelled() && !buffer.is_broken() => {
                 handles.progress.add(1, 0);
                 let problem = Problem::of_failure(ProblemKind::Unreadable, failure).on(Subject::shard(name));
                 handles.problems.report(problem.with_effect("it was not compared"))?;
@@ -361,11 +224,12 @@ impl LeakSearch {
         options: &RunOptions,
         handles: &Handles<'_>,
     ) -> Outcome<Leaks> {
-        let records = buffers.iter().map(|buffer| buffer.names.records + buffer.contents.records).sum();
+        let records = buffers.iter().map(RecordBuffer::records).sum();
         let (mut name_runs, mut content_runs) = (Vec::new(), Vec::new());
         for buffer in buffers {
-            name_runs.extend(buffer.names.finish((fs, scratch, format!("names-{}", buffer.number)))?);
-            content_runs.extend(buffer.contents.finish((fs, scratch, format!("contents-{}", buffer.number)))?);
+            let (names, contents) = buffer.finish(fs, scratch)?;
+            name_runs.extend(names);
+            content_runs.extend(contents);
         }
         handles.progress.restart(records, 0);
         let memory = usize::try_from(options.memory_bytes).unwrap_or(usize::MAX);
@@ -478,13 +342,4 @@ fn merge<const N: usize>(
     progress.add(count % CANCEL_EVERY, 0);
     drop(merge);
     remove_temporary(around.fs, &runs)
-}
-
-/// Discards problems of a scan, which are not results of the search.
-pub(super) struct NullProblemSink;
-
-impl ProblemSink for NullProblemSink {
-    fn report(&self, _problem: Problem) -> Outcome<()> {
-        Ok(())
-    }
 }

@@ -3,17 +3,17 @@
 use super::facts::AuxLookup;
 use super::paths::{resolve, PathTarget};
 use super::records;
-use super::sets::{quoted, MemberCache, MemberSource, MixFile, UnusableMember};
-use super::walk::AuxMember;
+use super::sets::{quoted, MemberCache, MemberSource, MixFile, SplitView, UnusableMember};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_data::formats::energon::layout;
-use gristmill_data::formats::energon::metadataset::{Aux, AuxTarget};
+use gristmill_data::formats::energon::metadataset::{Aux, AuxTarget, Mark};
 use gristmill_data::formats::energon::tables::Tables;
 use gristmill_data::source::tar::split_name;
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::files;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Maximum number of texts that are looked up per record.
 const MAX_TEXTS: usize = 1_000;
@@ -29,6 +29,17 @@ pub(super) enum Source {
     Database(PathBuf),
     /// A folder of files.
     Folder(PathBuf),
+}
+
+/// A member with aux sources, which are searched later.
+pub(super) struct AuxMember {
+    pub(super) label: String,
+    pub(super) file: Rc<MixFile>,
+    pub(super) at: Mark,
+    pub(super) path: PathBuf,
+    pub(super) opened: MemberSource,
+    pub(super) view: Option<Rc<SplitView>>,
+    pub(super) sources: Vec<Source>,
 }
 
 /// Returns the target in the form in which it is written in a file.

@@ -46,24 +46,13 @@ struct WalkPosition<'a> {
     repetitions: f64,
 }
 
-/// A member with aux sources, which are searched later.
-pub(super) struct AuxMember {
-    pub(super) label: String,
-    pub(super) file: Rc<MixFile>,
-    pub(super) at: Mark,
-    pub(super) path: PathBuf,
-    pub(super) opened: MemberSource,
-    pub(super) view: Option<Rc<SplitView>>,
-    pub(super) sources: Vec<aux::Source>,
-}
-
 /// The state and the results of the traversal.
 pub(super) struct Walk<'a> {
     pub(super) library: MemberCache,
     handles: Handles<'a>,
     pub(super) problems: Vec<Problem>,
     pub(super) joins: Vec<JoinPlan>,
-    pub(super) with_aux: Vec<AuxMember>,
+    pub(super) with_aux: Vec<aux::AuxMember>,
     /// The files that contain the current position, outermost first.
     open: Vec<PathBuf>,
     /// Path, location and message of each reported problem.
@@ -435,7 +424,7 @@ impl<'a> Walk<'a> {
         {
             let label = reference.path.clone();
             let (file, at) = (Rc::clone(place.file), reference.at);
-            self.with_aux.push(AuxMember { label, file, at, path, opened: opened.clone(), view, sources });
+            self.with_aux.push(aux::AuxMember { label, file, at, path, opened: opened.clone(), view, sources });
         }
     }
 

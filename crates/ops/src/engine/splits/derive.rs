@@ -1,12 +1,53 @@
 //! Derives the views from the text, and updates them after a change without processing unchanged parts again.
 
-use super::editor::FileBase;
 use super::shards::{exclude_view, expanded, is_plain, Shards};
 use super::view::{ExcludeTotals, ExcludeView, Matches, ShardView, SplitView};
 use gristmill_data::formats::energon::split_edit::{Item, ListEdit, SharedList, SplitDoc, SplitEntry};
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+/// The state of the file when it was opened or last written.
+#[derive(Debug)]
+pub(super) struct FileBase {
+    /// The bytes of the file.
+    pub(super) bytes: Vec<u8>,
+    /// The hash of these bytes.
+    pub(super) hash: String,
+    /// The ids of the splits.
+    pub(super) splits: HashSet<u32>,
+    /// The splits that contained each shard.
+    pub(super) homes: HashMap<Arc<str>, Vec<u32>>,
+    items: SharedList<Item>,
+    /// The excludes, once they are looked up.
+    excludes: OnceLock<HashSet<Arc<str>>>,
+}
+
+impl FileBase {
+    pub(super) fn new(bytes: Vec<u8>, doc: &SplitDoc, views: &Views) -> Self {
+        let mut homes: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
+        for (entry, view) in doc.splits().iter().zip(views.splits()) {
+            for shard in view.shards.iter() {
+                homes.entry(Arc::clone(&shard.name)).or_default().push(entry.id());
+            }
+        }
+        let hash = blake3::hash(&bytes).to_hex().to_string();
+        Self {
+            bytes,
+            hash,
+            splits: doc.splits().iter().map(|split| split.id()).collect(),
+            homes,
+            items: doc.excludes().clone(),
+            excludes: OnceLock::new(),
+        }
+    }
+
+    /// Whether the file contained an exclude.
+    pub(super) fn has_exclude(&self, item: &str) -> bool {
+        let all = || self.items.iter().map(|item| Arc::clone(item.value())).collect();
+        self.excludes.get_or_init(all).contains(item)
+    }
+}
 
 /// The views, and the state of the text from which they were derived.
 #[derive(Clone, Debug, Default)]

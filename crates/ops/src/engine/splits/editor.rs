@@ -1,68 +1,25 @@
 //! The state of the editor: the text, its meaning, and the undo history.
 
-use super::derive::Views;
+use super::derive::{FileBase, Views};
 use super::edit::Edit;
 use super::shards::Shards;
 use super::view::{EditResult, ExcludeTotals, ExcludeView, SplitView};
-use super::{problems, words};
+use super::words;
 use gristmill_core::text::hint_for;
-use gristmill_core::{Failure, Outcome, Problem, Subject};
+use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
-use gristmill_data::formats::energon::split_edit::{Item, SharedList, SplitDoc};
+use gristmill_data::formats::energon::split_edit::{SharedList, SplitDoc};
 use gristmill_data::formats::energon::split_yaml::{check_size, SplitFile};
 use gristmill_pycompat::yaml_read;
 use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::read_ahead::read_names_ahead;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 pub(super) const OPENING: &str = "opening the splits";
-
-/// The state of the file when it was opened or last written.
-#[derive(Debug)]
-pub(super) struct FileBase {
-    /// The bytes of the file.
-    pub(super) bytes: Vec<u8>,
-    /// The hash of these bytes.
-    hash: String,
-    /// The ids of the splits.
-    pub(super) splits: HashSet<u32>,
-    /// The splits that contained each shard.
-    pub(super) homes: HashMap<Arc<str>, Vec<u32>>,
-    items: SharedList<Item>,
-    /// The excludes, once they are looked up.
-    excludes: OnceLock<HashSet<Arc<str>>>,
-}
-
-impl FileBase {
-    fn new(bytes: Vec<u8>, doc: &SplitDoc, views: &Views) -> Self {
-        let mut homes: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
-        for (entry, view) in doc.splits().iter().zip(views.splits()) {
-            for shard in view.shards.iter() {
-                homes.entry(Arc::clone(&shard.name)).or_default().push(entry.id());
-            }
-        }
-        let hash = blake3::hash(&bytes).to_hex().to_string();
-        Self {
-            bytes,
-            hash,
-            splits: doc.splits().iter().map(|split| split.id()).collect(),
-            homes,
-            items: doc.excludes().clone(),
-            excludes: OnceLock::new(),
-        }
-    }
-
-    /// Whether the file contained an exclude.
-    pub(super) fn has_exclude(&self, item: &str) -> bool {
-        let all = || self.items.iter().map(|item| Arc::clone(item.value())).collect();
-        self.excludes.get_or_init(all).contains(item)
-    }
-}
 
 /// An edit that can be undone.
 #[derive(Clone, Debug)]
@@ -214,10 +171,6 @@ impl SplitEditor {
     /// Returns the hash of the base bytes.
     pub fn base_hash(&self) -> String {
         self.base.hash.clone()
-    }
-    /// Returns all current problems. See [`problems`](super::problems).
-    pub fn problems(&self) -> Vec<Problem> {
-        problems::all(self)
     }
 
     /// Applies one edit. After an error, the editor is unchanged. An edit without effect cannot be undone.

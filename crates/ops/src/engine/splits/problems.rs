@@ -12,21 +12,23 @@ use std::collections::{BTreeMap, HashMap};
 /// Limit of items of one kind that are reported individually; further items are counted.
 const MAX_NAMED_ITEMS: usize = 20;
 
-/// Returns all known problems: expressions that cannot be expanded, shards that the data set does not have, empty splits, shards in two
-/// splits or in none, and excludes that match nothing.
-pub(super) fn all(editor: &SplitEditor) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    if editor.doc.has_nothing() {
-        let message = "a list is left out or null, and the loader stops at it; the next edit writes [] there";
-        problems.push(Problem::problem(ProblemKind::BadFile, Subject::path(editor.path()), message));
+impl SplitEditor {
+    /// Returns all known problems: expressions that cannot be expanded, shards that the data set does not have, empty splits, shards in two
+    /// splits or in none, and excludes that match nothing.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if self.doc.has_nothing() {
+            let message = "a list is left out or null, and the loader stops at it; the next edit writes [] there";
+            problems.push(Problem::problem(ProblemKind::BadFile, Subject::path(self.path()), message));
+        }
+        problems.extend(repeated_excludes(self.doc.exclude_lines(), self.path()));
+        broken(self, &mut problems);
+        unknown(self, &mut problems);
+        empty(self, &mut problems);
+        shared(self, &mut problems);
+        excludes(self, &mut problems);
+        problems
     }
-    problems.extend(repeated_excludes(editor.doc.exclude_lines(), editor.path()));
-    broken(editor, &mut problems);
-    unknown(editor, &mut problems);
-    empty(editor, &mut problems);
-    shared(editor, &mut problems);
-    excludes(editor, &mut problems);
-    problems
 }
 
 fn broken(editor: &SplitEditor, problems: &mut Vec<Problem>) {

@@ -1,8 +1,7 @@
 //! Checks `index.sqlite`, which is opened as untrusted: its schema, its indexes, and rows that belong to no shard.
 
-use super::bad_file;
 use crate::engine::check::compare::REMAKE_HINT;
-use crate::engine::check::{EndRecorder, PreparedDataset};
+use crate::engine::check::{bad_file, EndRecorder, PreparedDataset};
 use crate::engine::plan::prefix_hint;
 use gristmill_core::text::count_verb;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};

@@ -1,7 +1,6 @@
 //! Compares the files on disk with the index: finds new and missing shards, and leftover files.
 
-use super::bad_file;
-use crate::engine::check::PreparedDataset;
+use crate::engine::check::{bad_file, PreparedDataset};
 use crate::engine::dataset::{self, has_indexed_tar, left_out_on_purpose};
 use crate::engine::plan::many_shards;
 use gristmill_core::shard::index_name;

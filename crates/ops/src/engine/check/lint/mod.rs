@@ -7,10 +7,11 @@ pub(super) mod splits;
 
 use super::media::{self, Depth};
 use super::sample_checks::FieldParts;
+use super::shard_unit::one_shard;
 use super::unindexed_pieces::KeySpools;
-use super::{CheckCounts, PreparedDataset};
+use super::{bad_file, CheckCounts, PreparedDataset};
 use gristmill_core::text::count;
-use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
+use gristmill_core::{Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use gristmill_data::formats::energon::layout;
 use gristmill_storage::files::is_file;
@@ -122,7 +123,7 @@ pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outco
 /// Checks one shard, which is a unit of work. A shard that is missing or unreadable is a finding, not a failure.
 pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let Some((name, _)) = context.prepared.entry(id) else { return Ok(CheckCounts::default()) };
-    super::verify::one_shard(name, handles, |handles| {
+    one_shard(name, handles, |handles| {
         let checked = shard::check(context, id, handles)?;
         media::check_shard(&context.prepared, id, context.media, handles)?;
         Ok(checked)
@@ -197,14 +198,4 @@ fn python_files(prepared: &PreparedDataset, yaml: &DatasetYaml, problems: &dyn P
         }
     }
     Ok(())
-}
-
-/// Returns the finding for a small file that cannot be read or parsed.
-pub(super) fn bad_file(failure: Failure) -> Problem {
-    let kind = if failure.class == gristmill_core::ExitClass::Environment {
-        ProblemKind::Unreadable
-    } else {
-        ProblemKind::BadFile
-    };
-    Problem::of_failure(kind, failure)
 }

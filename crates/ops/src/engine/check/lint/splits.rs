@@ -1,7 +1,6 @@
 //! Checks `split.yaml` and the field map against the index.
 
-use super::bad_file;
-use crate::engine::check::PreparedDataset;
+use crate::engine::check::{bad_file, PreparedDataset};
 use crate::engine::plan::nearest;
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::text::{agree, count, count_verb};
