@@ -7,8 +7,7 @@ use super::layout::{with_absolute_paths, Layout};
 use super::likely::make_monotonic;
 use super::no_text::wrong_field;
 use super::record::{decide_run, Decision};
-use super::sample::Sample;
-use super::search_buffer::SearchBudget;
+use super::sample::{Sample, SampleBudget};
 use super::split::{anchors, scratch_needed, Division, Memory};
 use super::tables;
 use super::{DedupEstimate, DedupReport, LengthEstimate};
@@ -34,41 +33,8 @@ const COST_PER_BYTE: f64 = 3.1;
 const COST_PER_RECORD: f64 = 170.0;
 /// Assumed minimum write speed of the disk, in bytes per second.
 const DISK_BYTES_PER_SECOND: f64 = 1e9;
-/// Limit of the time spent on reading.
-const MAX_READ_TIME: Duration = Duration::from_secs(4);
-/// Size of text, in bytes, up to which a full search is fast enough that no preliminary estimate is needed.
-const AT_ONCE: u64 = 8 << 20;
 /// Limit of reported passages.
 const MAX_PASSAGES: usize = 20;
-
-/// Limits of the text that is read for an estimate.
-#[derive(Clone, Copy, Debug)]
-pub struct SampleBudget {
-    /// Limit of the time spent on reading.
-    pub longest: Duration,
-    /// Approximate limit of bytes read from disk.
-    pub most_bytes: u64,
-    /// Whether text that fits into memory is searched completely, as in a run, without a time limit.
-    pub searches: bool,
-}
-
-impl SampleBudget {
-    /// The smallest budget that gives a useful preliminary estimate.
-    pub const FIRST: Self = Self { longest: Duration::from_millis(800), most_bytes: 256 << 20, searches: false };
-
-    /// Returns the budget for searching all of the text with these rules; `None` if only a sample is examined.
-    pub(super) fn search_budget(&self, inputs: &Inputs, rules: &[Rule], memory_bytes: u64) -> Option<SearchBudget> {
-        let text_bytes = inputs.text_bytes();
-        let searches = self.most_bytes >= inputs.bytes() && (self.searches || text_bytes <= AT_ONCE);
-        searches.then(|| SearchBudget::of(text_bytes, rules, memory_bytes)).flatten()
-    }
-}
-
-impl Default for SampleBudget {
-    fn default() -> Self {
-        Self { longest: MAX_READ_TIME, most_bytes: u64::MAX, searches: true }
-    }
-}
 
 /// Space that a run needs.
 #[derive(Clone, Debug)]

@@ -1,11 +1,12 @@
 //! Last stage before publication: writes the index of the reference program, shard by shard (docs/formats/bsade.md §3 and §5).
 
 use super::forecast;
+use super::inputs::LineRange;
 use super::job::Job;
 use super::merge::{Ranges, UnitRanges};
 use super::notes::Notes;
 use super::read::FileFacts;
-use super::source::{each_line, Line, LineRange};
+use super::source::{each_line, Line};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::export::{shards_that_fit, write_table, RangesExport, ShardExport};
 use crate::engine::dedup::line_notes::LineNote;

@@ -3,21 +3,19 @@
 use super::anchors::{interval_bytes, interval_of, AnchorScan, Collector, INTERVAL};
 use super::job::Job;
 use super::read::ReadUnit;
+use super::recorded_passages::{passages_of, recorded_passages, RecordedPassage};
 use super::spill_buffer::{FinishedSpill, Mark, OpenFiles, SpillBuffer};
 use super::texts::Texts;
 use crate::job::pool::run_missing_units;
 use gristmill_core::Outcome;
 use gristmill_dedup::{
-    merge, partition_of, Anchor, CompactAnchor, Interval, OversizedGroup, Passage, Passages, Record, Resolver,
-    Sink as _,
+    merge, partition_of, Anchor, CompactAnchor, Interval, OversizedGroup, Passages, Record, Resolver, Sink as _,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Limit of passages per part that are recorded for a later run.
-const MAX_RECORDED_PASSAGES: usize = 64;
 /// Cells for counting keys that may have too many records.
 const HOT_KEY_COUNTER_CELLS: usize = 1 << 12;
 /// Limit of passes over the remainders of hot keys. After it, contexts that each differ slightly from the previous one are held in memory
@@ -42,21 +40,6 @@ struct FoundPartRecord {
     mark: Mark,
     runs: Vec<Vec<u64>>,
     passages: Vec<RecordedPassage>,
-}
-
-/// Position, length and count of a passage, as stored in the journal.
-pub(super) type RecordedPassage = (u64, u64, u64);
-
-/// Returns the passages with the most repeated bytes, in the form stored in the journal.
-pub(super) fn recorded_passages(passages: &Passages) -> Vec<RecordedPassage> {
-    passages.heaviest(MAX_RECORDED_PASSAGES).iter().map(|passage| (passage.at, passage.len, passage.count)).collect()
-}
-
-/// Returns the passages stored in the journal.
-pub(super) fn passages_of(noted: &[RecordedPassage]) -> Passages {
-    let mut passages = Passages::default();
-    noted.iter().for_each(|&(at, len, count)| passages.add(Passage { at, len, count }));
-    passages
 }
 
 /// The results of all parts.

@@ -2,7 +2,6 @@
 //! are read.
 
 use super::layout::Layout;
-use super::source::LineRange;
 use super::split::{Division, Memory, TABLE_MEMORY};
 use crate::engine::dedup::original::Index;
 use crate::engine::dedup::output::CompressedOutput;
@@ -36,6 +35,24 @@ const MIN_FILE_PART_BYTES: u64 = 1 << 10;
 /// Limit of compressed files examined to estimate the length of their text, and of the bytes read from each.
 const EXAMINED_FILES: usize = 8;
 const EXAMINED_BYTES: u64 = 1 << 20;
+
+/// Lines of one file that begin at or after `from` and before `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LineRange {
+    /// Index among all files.
+    pub(super) file: usize,
+    /// Boundary between two lines.
+    pub(super) from: Position,
+    /// Offset in the uncompressed file, in bytes.
+    pub(super) to: u64,
+}
+
+impl LineRange {
+    /// Returns all lines of a file.
+    pub(super) fn whole(file: usize) -> Self {
+        Self { file, from: Position { offset: 0, line: 0 }, to: u64::MAX }
+    }
+}
 
 /// The files of a run.
 #[derive(Debug, Default)]

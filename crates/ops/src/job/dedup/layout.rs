@@ -1,12 +1,13 @@
 //! Paths of all files of a run.
 
-use super::leftover::folder_name;
 use gristmill_core::{DedupPlan, Failure, Outcome, RunOptions, Subject};
 use gristmill_storage::files;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::stores::is_bucket;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Paths of the files of a plan.
 #[derive(Debug)]
@@ -134,4 +135,9 @@ impl Layout {
     pub(super) fn target(&self, name: &str) -> PathBuf {
         self.output.join(name)
     }
+}
+
+/// Returns the name of the scratch folder of an output, distinct for runs that share one parent folder.
+pub(super) fn folder_name(output: &Path) -> String {
+    format!("dedup-{:016x}.gristmill", xxh3_64(output.as_os_str().as_bytes()))
 }

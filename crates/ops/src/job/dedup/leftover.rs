@@ -3,7 +3,7 @@
 //! Files in the run folder are never lost, because every run with the same output checks it. For a scratch folder elsewhere, a file in it
 //! names the output, and a file in the run folder names the scratch folder.
 
-use super::layout::Layout;
+use super::layout::{folder_name, Layout};
 use gristmill_core::text::{bytes, display_safe};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_storage::files;
@@ -15,9 +15,7 @@ use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Name of the file. In a scratch folder, it names the output; in the work folder of the run folder, it names the scratch folder.
 const NAME: &str = "scratch.json";
@@ -33,11 +31,6 @@ struct Note {
     path: PathBuf,
     /// The process that created the file; scratch of another host is not removed.
     by: ProcessIdentity,
-}
-
-/// Returns the name of the scratch folder of an output, distinct for runs that share one parent folder.
-pub(super) fn folder_name(output: &Path) -> String {
-    format!("dedup-{:016x}.gristmill", xxh3_64(output.as_os_str().as_bytes()))
 }
 
 fn read(folder: &Path) -> Outcome<Option<Note>> {

@@ -27,6 +27,7 @@ mod output;
 mod publish;
 mod read;
 mod record;
+mod recorded_passages;
 mod removed;
 mod report;
 mod run;
@@ -41,12 +42,14 @@ mod stages;
 mod tables;
 mod texts;
 mod write;
+mod written;
 
 pub use check::verify_index;
 pub(crate) use estimate::preview;
-pub use estimate::{estimate, estimates, needs, Needs, SampleBudget};
+pub use estimate::{estimate, estimates, needs, Needs};
 pub use leftover::external_scratch;
 pub use report::{DedupEstimate, DedupReport, Figures, FileReport, LengthEstimate, RepeatedPassage};
+pub use sample::SampleBudget;
 
 use super::task::{Task, TaskContext};
 use gristmill_core::{DedupPlan, Outcome, RunOptions};

@@ -1,10 +1,11 @@
 //! The output of one file: pieces are produced in parallel and written in order.
 
 use super::export::{PlacedFile, PlacedPart};
+use super::inputs::LineRange;
 use super::job::Job;
 use super::output::Hash;
-use super::source::{Line, LineRange};
-use super::write::{PlaceInLine, WrittenFile, WrittenParts, WrittenRanges};
+use super::source::Line;
+use super::written::{PlaceInLine, WrittenFile, WrittenParts, WrittenRanges};
 use super::Figures;
 use crate::engine::dedup::output::CompressedOutput;
 use crate::engine::dedup::removed::{RangeBlocks, Section};

@@ -1,10 +1,11 @@
 //! First stage: reads the documents of each unit and produces text, anchor records, and the intervals found by the scan itself.
 
 use super::anchors::{AnchorScan, Collector, Run};
-use super::find::{passages_of, recorded_passages, RecordedPassage};
+use super::inputs::LineRange;
 use super::job::Job;
 use super::notes::Notes;
-use super::source::{each_line, Line, LineRange};
+use super::recorded_passages::{passages_of, recorded_passages, RecordedPassage};
+use super::source::{each_line, Line};
 use super::spill_buffer::{FinishedSpill, Mark, SpillBuffer};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::line_notes::LineNote;

@@ -1,17 +1,27 @@
 //! Writes the ranges of all files to one file next to the report, for viewing the removed text.
 
 use super::job::Job;
-use super::stages::MergedRanges;
-use super::write::WrittenParts;
+use super::report::RepeatedPassage;
+use super::written::WrittenParts;
 use crate::engine::dedup::removed::{end, Directory, KnownPassage, RangesOfFile, Source, MAGIC};
 use gristmill_core::{Failure, Outcome};
 use gristmill_data::source::dedup::TextFile;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::open_read;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Bytes copied at a time.
 const COPY_BYTES: usize = 256 << 10;
+
+/// A passage with its position.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PlacedPassage {
+    pub(super) file: usize,
+    /// Offset in the text of the file, including separators.
+    pub(super) at: u64,
+    pub(super) passage: RepeatedPassage,
+}
 
 fn source_of(file: &TextFile) -> Source {
     let (bytes, modified_ns) = (file.stamp.bytes, file.stamp.modified_ns);
@@ -19,7 +29,11 @@ fn source_of(file: &TextFile) -> Source {
 }
 
 /// Concatenates the sections of all files into one file; `None` for an index, whose text is not in files. Can be repeated.
-pub(super) fn assemble(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenParts]) -> Outcome<Option<PathBuf>> {
+pub(super) fn assemble(
+    job: &Job<'_>,
+    passages: &[PlacedPassage],
+    written: &[WrittenParts],
+) -> Outcome<Option<PathBuf>> {
     if job.inputs.shards().is_some() {
         return Ok(None);
     }
@@ -42,7 +56,7 @@ pub(super) fn assemble(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenP
         directory.files.push(RangesOfFile { source: source_of(file), text_bytes, removed_bytes, at, section });
         at += section.bytes();
     }
-    directory.passages = passages(job, merged, written);
+    directory.passages = known_passages(job, passages, written);
     output.write_all(&end(&directory, at)?)?;
     output.close()?;
     Ok(Some(path))
@@ -60,8 +74,8 @@ fn copy(path: &Path, output: &mut BufferedFile) -> Outcome<()> {
 }
 
 /// Returns the most repeated passages, with the line numbers found during writing.
-fn passages(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenParts]) -> Vec<KnownPassage> {
-    let of = |placed: &super::stages::PlacedPassage| {
+fn known_passages(job: &Job<'_>, passages: &[PlacedPassage], written: &[WrittenParts]) -> Vec<KnownPassage> {
+    let of = |placed: &PlacedPassage| {
         let passage = placed.passage.clone();
         let own = placed.file.checked_sub(job.inputs.earlier_count);
         let lines = own.and_then(|file| written.get(file)).map(|written| &written.lines);
@@ -76,5 +90,5 @@ fn passages(job: &Job<'_>, merged: &MergedRanges, written: &[WrittenParts]) -> V
             text: passage.text,
         }
     };
-    merged.passages.iter().map(of).collect()
+    passages.iter().map(of).collect()
 }

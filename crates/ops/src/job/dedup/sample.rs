@@ -1,12 +1,11 @@
 //! Samples a text within seconds: reads as many documents as possible in that time, and examines a share of the distinct windows in them.
 //! Small text is searched completely, as in a run.
 
-use super::estimate::SampleBudget;
-use super::inputs::Inputs;
+use super::inputs::{Inputs, LineRange};
 use super::report::RepeatedPassage;
 use super::search_buffer::{append_text, SearchBudget, SearchBuffer};
 use super::shown::{find_line, show};
-use super::source::{each_line, Line, LineRange};
+use super::source::{each_line, Line};
 use crate::engine::dedup::write_back::TextPieces as _;
 use crate::job::pool::run_units;
 use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, RunOptions};
@@ -16,6 +15,10 @@ use gristmill_storage::read::open_read;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+/// Limit of the time spent on reading.
+const MAX_READ_TIME: Duration = Duration::from_secs(4);
+/// Size of text, in bytes, up to which a full search is fast enough that no preliminary estimate is needed.
+const AT_ONCE: u64 = 8 << 20;
 /// Limit of the time for finding the passages that are shown.
 const MAX_EXAMPLES_TIME: Duration = Duration::from_millis(500);
 /// Bytes of a file that are sampled as one range.
@@ -45,6 +48,35 @@ const HASHING_COST: f64 = 0.1;
 /// Cost of choosing anchors, as a multiple of reading uncompressed files. Used where the text is searched, because the cost is not measured
 /// then.
 const ANCHOR_COST: f64 = 1.8;
+
+/// Limits of the text that is read for an estimate.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleBudget {
+    /// Limit of the time spent on reading.
+    pub longest: Duration,
+    /// Approximate limit of bytes read from disk.
+    pub most_bytes: u64,
+    /// Whether text that fits into memory is searched completely, as in a run, without a time limit.
+    pub searches: bool,
+}
+
+impl SampleBudget {
+    /// The smallest budget that gives a useful preliminary estimate.
+    pub const FIRST: Self = Self { longest: Duration::from_millis(800), most_bytes: 256 << 20, searches: false };
+
+    /// Returns the budget for searching all of the text with these rules; `None` if only a sample is examined.
+    pub(super) fn search_budget(&self, inputs: &Inputs, rules: &[Rule], memory_bytes: u64) -> Option<SearchBudget> {
+        let text_bytes = inputs.text_bytes();
+        let searches = self.most_bytes >= inputs.bytes() && (self.searches || text_bytes <= AT_ONCE);
+        searches.then(|| SearchBudget::of(text_bytes, rules, memory_bytes)).flatten()
+    }
+}
+
+impl Default for SampleBudget {
+    fn default() -> Self {
+        Self { longest: MAX_READ_TIME, most_bytes: u64::MAX, searches: true }
+    }
+}
 
 /// Data collected from the sampled text.
 #[derive(Default)]

@@ -1,8 +1,8 @@
 //! A passage of an estimate for display: its file, its line and its beginning.
 
-use super::inputs::Inputs;
+use super::inputs::{Inputs, LineRange};
 use super::report::RepeatedPassage;
-use super::source::{each_line, LineRange};
+use super::source::each_line;
 use crate::engine::dedup::write_back::TextPieces as _;
 use gristmill_core::{Cancel, DedupPlan, Outcome};
 use gristmill_data::source::dedup::{line_around, lines_before, Kind, Position};

@@ -1,6 +1,6 @@
 //! The lines of a file, or the documents of a shard of an index that is read instead of files.
 
-use super::inputs::Inputs;
+use super::inputs::{Inputs, LineRange};
 use crate::engine::dedup::line_notes::{LineNote, NotedLine};
 use crate::engine::dedup::original::{IndexedDocument, IndexedDocuments};
 use crate::engine::dedup::write_back::{LineResult, TextPieces, WriteBack};
@@ -126,24 +126,6 @@ impl TextPieces for Line<'_> {
 fn unescaped_len(raw: &[u8]) -> u64 {
     let gone: usize = escapes(raw).map(|escape| escape.len - escape.character().len_utf8()).sum();
     (raw.len() - gone) as u64
-}
-
-/// Lines of one file that begin at or after `from` and before `to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LineRange {
-    /// Index among all files.
-    pub(super) file: usize,
-    /// Boundary between two lines.
-    pub(super) from: Position,
-    /// Offset in the uncompressed file, in bytes.
-    pub(super) to: u64,
-}
-
-impl LineRange {
-    /// Returns all lines of a file.
-    pub(super) fn whole(file: usize) -> Self {
-        Self { file, from: Position { offset: 0, line: 0 }, to: u64::MAX }
-    }
 }
 
 /// Passes the lines of a range of the inputs to a callback, in order, until the callback stops. Each line comes with the number of bytes of

@@ -3,6 +3,7 @@
 use super::export::{check_table, export_all, PlacedFile, PlacedPart};
 use super::find::find_all;
 use super::forecast;
+use super::inputs::LineRange;
 use super::job::Job;
 use super::merge::{merge_unit, UnitRanges};
 use super::no_text::wrong_field;
@@ -10,12 +11,12 @@ use super::notes::Notes;
 use super::publish::publish;
 use super::read::{read_all, FileFacts, ReadUnit};
 use super::record::Recorded;
-use super::removed;
+use super::removed::{self, PlacedPassage};
 use super::shown::text_of;
-use super::source::LineRange;
 use super::spill_buffer::OpenFiles;
 use super::texts::Texts;
-use super::write::{write_files, WrittenFile, WrittenParts};
+use super::write::write_files;
+use super::written::{WrittenFile, WrittenParts};
 use super::{DedupReport, Figures, FileReport, RepeatedPassage};
 use crate::job::job_progress::Forecast;
 use crate::job::pool::run_units;
@@ -39,7 +40,7 @@ const MAX_SHOWN_BYTES: u64 = 200;
 
 /// State of a run after all ranges are known: the data needed to write the result, without text and records.
 #[derive(Serialize, Deserialize)]
-pub(super) struct MergedRanges {
+struct MergedRanges {
     /// For each unit, the facts of its files, or of the part of a file.
     files: Vec<Vec<FileFacts>>,
     findings: Vec<RecordedProblems>,
@@ -48,18 +49,9 @@ pub(super) struct MergedRanges {
     /// Notes of the lines of each unit, if there was memory for them; `None` in a resumed run.
     #[serde(skip)]
     notes: Vec<Option<Arc<Notes>>>,
-    pub(super) passages: Vec<PlacedPassage>,
+    passages: Vec<PlacedPassage>,
     scratch_bytes: u64,
     resumed: u64,
-}
-
-/// A passage with its position.
-#[derive(Serialize, Deserialize)]
-pub(super) struct PlacedPassage {
-    pub(super) file: usize,
-    /// Offset in the text of the file, including separators.
-    pub(super) at: u64,
-    pub(super) passage: RepeatedPassage,
 }
 
 pub(super) fn run_stages(
@@ -88,7 +80,7 @@ pub(super) fn run_stages(
     check_table(job, &files)?;
     let written = write_all(job, &files, &merged)?;
     let exported = export_all(job, &files)?;
-    let ranges = removed::assemble(job, &merged, &written)?;
+    let ranges = removed::assemble(job, &merged.passages, &written)?;
     let files = all_files(&written).count() as u64;
     job.context.stage(Phase::Publish, "output file", Forecast::publishing(files), "making the result visible");
     job.context.cancel.check()?;

@@ -1,15 +1,16 @@
 //! Fourth stage: reads each file again and writes it without repeated text, or with a list of the repeated ranges.
 
 use super::export::PlacedFile;
+use super::inputs::LineRange;
 use super::job::Job;
 use super::merge::{Ranges, Walk};
 use super::ordered_output::{OrderedOutput, OutputState};
-use super::source::{each_noted_line, Line, LineRange};
-use super::spill_buffer::Mark;
+use super::source::{each_noted_line, Line};
 use super::spool::ScratchSpool;
 use super::tables::edits_of;
+use super::written::{PlaceInLine, WrittenParts};
 use super::Figures;
-use crate::engine::dedup::removed::{RangeBlocks, SectionFacts};
+use crate::engine::dedup::removed::RangeBlocks;
 use crate::engine::dedup::write_back::{Layout, WriteBack};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
@@ -18,7 +19,6 @@ use gristmill_data::formats::bsade::{Range, Shortener};
 use gristmill_data::source::dedup::{offset_after, row_kind, row_record, Kind, TextFile};
 use gristmill_data::source::documents::{FileRewriter, Row};
 use gristmill_pycompat::json_fields::Fields;
-use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::MutexGuard;
@@ -29,49 +29,6 @@ const PROGRESS_EVERY: u64 = 256;
 const MAX_UNWRITTEN_BYTES: (usize, usize) = (256 << 10, 4 << 20);
 /// Bytes of ranges that are written together.
 const RANGE_BUFFER_BYTES: usize = 64 << 10;
-
-/// The line that contains a position in the text of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct PlaceInLine {
-    /// The position.
-    pub(super) at: u64,
-    /// The output file.
-    pub(super) file: String,
-    /// Line number, counted from 1.
-    pub(super) line: u64,
-    /// Offset of the line in the uncompressed file.
-    pub(super) start: u64,
-    /// Offset in the text of the document.
-    pub(super) offset: u64,
-}
-
-/// An output file.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct WrittenFile {
-    pub(super) name: String,
-    pub(super) input_bytes: u64,
-    /// `None` for a file without documents.
-    pub(super) mark: Option<Mark>,
-    pub(super) figures: Figures,
-}
-
-/// The recorded ranges of a file, for viewing removed text.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct WrittenRanges {
-    pub(super) section: SectionFacts,
-    /// `None` if there are no ranges.
-    pub(super) mark: Option<Mark>,
-}
-
-/// Output of one input: one file, or for a shard of an index, all original files in it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct WrittenParts {
-    pub(super) files: Vec<WrittenFile>,
-    pub(super) lines: Vec<PlaceInLine>,
-    pub(super) ranges: WrittenRanges,
-    #[serde(skip)]
-    pub(super) is_resumed: bool,
-}
 
 /// Writes all files except those that a stopped run finished. Records the lines of the `wanted` positions, each given as a file and an
 /// offset in its text.

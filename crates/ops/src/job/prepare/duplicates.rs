@@ -1,6 +1,7 @@
 //! Keys shared by two samples: refused with both locations, or reported with the treatment of the later sample.
 
 use super::collect::Selection;
+use super::excludes::{kept_excludes, LATER_IS_EXCLUDED};
 use super::summary::{selected_facts, shard_names};
 use super::{rerun, Context};
 use crate::engine::index::{self, BuiltIndex, DuplicateKey, SpooledShard, UnusedSamples};
@@ -12,8 +13,6 @@ use gristmill_core::{
 use gristmill_pycompat::braces;
 use std::collections::{HashMap, HashSet};
 
-/// End of the message for a later sample that the run excludes.
-pub(super) const LATER_IS_EXCLUDED: &str = "the later one is excluded";
 /// End of the message for a key that occurs twice in one shard. The run excludes neither sample, but a user may.
 const NEITHER: &str =
     "only the first can be reached by name; an exclude would drop both, so neither is excluded for it";
@@ -84,7 +83,7 @@ pub(super) fn untrained(context: &Context, selection: &Selection, spools: &[Spoo
     let shards: Vec<ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p).cloned()).collect();
     let resolved = resolve_in(&context.plan, &selected_facts(&facts, shards.clone()));
     let in_splits: HashSet<String> = shard_names(&resolved, &shards).into_iter().flat_map(|(_, names)| names).collect();
-    let mut items = rerun::kept_excludes(&context.plan, &facts, &selection.redecided);
+    let mut items = kept_excludes(&context.plan, &facts, &selection.redecided);
     items.extend(context.plan.excludes.iter().cloned());
     let items: HashSet<String> =
         items.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default()).collect();

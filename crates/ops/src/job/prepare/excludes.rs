@@ -1,23 +1,37 @@
-//! Excludes of whole shards, and kept excludes that no longer match a shard or sample.
+//! Excludes of whole shards, and excludes kept from an earlier preparation.
 
-use super::rerun;
 use super::Context;
 use crate::engine::index::{self, BuiltIndex, SpooledShard};
 use crate::engine::outputs;
 use gristmill_core::text::count;
 use gristmill_core::text::shell_quote;
-use gristmill_core::{DatasetFacts, Outcome, Problem, ProblemKind, ProblemSink, Scope, ShardFacts, Subject};
+use gristmill_core::{
+    DatasetFacts, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun, Scope, ShardFacts, Subject,
+};
 use gristmill_pycompat::braces;
 use std::collections::HashSet;
 
 /// Limit of items that are reported individually; further items are counted.
 const MAX_NAMED_ITEMS: usize = 20;
+/// End of the message for a later sample that the run excludes.
+pub(super) const LATER_IS_EXCLUDED: &str = "the later one is excluded";
 
 /// Returns the items that are whole shards, which the loader drops from the splits.
 pub(super) fn whole_shards(items: &[String], shards: &[ShardFacts]) -> HashSet<String> {
     let names: HashSet<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
     let expanded = items.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default());
     expanded.filter(|name| names.contains(name.as_str())).collect()
+}
+
+/// Returns the excludes kept from an earlier preparation, without those that are decided again.
+pub(super) fn kept_excludes(plan: &PreparePlan, facts: &DatasetFacts, judged: &HashSet<String>) -> Vec<String> {
+    let stays = match plan.rerun {
+        Rerun::Update => true,
+        Rerun::Overwrite => !plan.reset_excludes,
+        Rerun::Refuse => false,
+    };
+    let before = facts.prepared.as_ref().filter(|_| stays).map_or(&[][..], |prepared| &prepared.excludes);
+    before.iter().filter(|item| !judged.contains(*item)).cloned().collect()
 }
 
 /// Reports kept excludes whose shard or sample is not in the data set. Excludes of shards that the plan omits are not reported, since such
@@ -48,7 +62,7 @@ pub(super) fn report_stale(
         facts.shards.iter().map(|shard| shard.name.as_str()).filter(|name| !indexed.contains(name)).collect();
     let is_left_out =
         |item: &str| left_out.contains(item) || item.match_indices('/').any(|(at, _)| left_out.contains(&item[..at]));
-    let mut kept = rerun::kept_excludes(plan, facts, judged);
+    let mut kept = kept_excludes(plan, facts, judged);
     kept.retain(|item| !told.contains(item) && !is_left_out(item));
     let lost = index::unmatched_excludes(database, &names, &kept, plan.duplicates, &context.shared.cancel)?;
     let stale = || lost.iter().filter(|lost| lost.lost == lost.all);

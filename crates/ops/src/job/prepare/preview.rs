@@ -1,5 +1,6 @@
 //! Computes the result of a run without running it, for the review and `--dry-run`.
 
+use super::excludes::kept_excludes;
 use super::rerun;
 use super::summary::{selected_facts, shard_names, summaries};
 use crate::engine::outputs;
@@ -98,7 +99,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     let chosen = shards.iter().map(|shard| shard.name.as_str()).collect();
     // If the report of the previous run cannot be read, the run handles that.
     let (unchanged, _, judged) = rerun::take_over(plan, facts, &chosen).unwrap_or_default();
-    let mut excludes = rerun::kept_excludes(plan, facts, &judged);
+    let mut excludes = kept_excludes(plan, facts, &judged);
     excludes.extend(plan.excludes.iter().cloned());
     preview.samples = shards.iter().map(|shard| shard.samples).sum();
     preview.excludes = excludes.iter().collect::<HashSet<_>>().len() as u64;

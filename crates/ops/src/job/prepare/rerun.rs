@@ -1,7 +1,7 @@
 //! Reruns on a prepared data set: whether there is anything to do, and which results and settings of the previous run are kept.
 
 use super::collect::Selection;
-use super::duplicates::LATER_IS_EXCLUDED;
+use super::excludes::{whole_shards, LATER_IS_EXCLUDED};
 use super::Context;
 use crate::engine::outputs::exclude_item;
 use crate::engine::plan::{file as plan_file, unreadable_splits};
@@ -225,7 +225,7 @@ pub(super) fn earlier_findings(
     is_done: bool,
 ) -> Outcome<Findings> {
     let excludes = facts.prepared.as_ref().map(|prepared| prepared.excludes.as_slice()).unwrap_or_default();
-    let excluded = super::excludes::whole_shards(excludes, &facts.shards);
+    let excluded = whole_shards(excludes, &facts.shards);
     // A user may have combined several items with braces.
     let single: HashSet<String> =
         excludes.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default()).collect();
@@ -262,17 +262,6 @@ fn all_findings_before(own: &RunFolder) -> Outcome<Findings> {
 pub(super) fn check_splits_readable(plan: &PreparePlan, facts: &DatasetFacts) -> Outcome<()> {
     let broken = unreadable_splits(facts).filter(|_| plan.rerun == Rerun::Update);
     broken.map_or(Ok(()), |problem| Err(problem.into_failure()))
-}
-
-/// Returns the excludes kept from an earlier preparation, without those that are decided again.
-pub(super) fn kept_excludes(plan: &PreparePlan, facts: &DatasetFacts, judged: &HashSet<String>) -> Vec<String> {
-    let stays = match plan.rerun {
-        Rerun::Update => true,
-        Rerun::Overwrite => !plan.reset_excludes,
-        Rerun::Refuse => false,
-    };
-    let before = facts.prepared.as_ref().filter(|_| stays).map_or(&[][..], |prepared| &prepared.excludes);
-    before.iter().filter(|item| !judged.contains(*item)).cloned().collect()
 }
 
 /// Returns the name of the backup of a replaced file: `split.yaml.bak-20261120T120501Z`.

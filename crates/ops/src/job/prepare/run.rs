@@ -2,6 +2,7 @@
 
 use super::collect::{self, Selection};
 use super::duplicates::{self, duplicates_refused, report_duplicates, shard_name};
+use super::excludes::kept_excludes;
 use super::publish::{self, Outputs};
 use super::rewrite::{self, RenamedShard};
 use super::summary::{report_nothing, selected_facts, shard_names, summaries};
@@ -304,7 +305,7 @@ fn all_excludes(
     facts: &DatasetFacts,
     required: Vec<String>,
 ) -> (Vec<String>, Vec<String>) {
-    let mut items = rerun::kept_excludes(&context.plan, facts, &selection.redecided);
+    let mut items = kept_excludes(&context.plan, facts, &selection.redecided);
     let needed: HashSet<&String> = required.iter().collect();
     let known: HashSet<&String> = facts.prepared.iter().flat_map(|prepared| &prepared.user_excludes).collect();
     // Shards that are not read again do not contribute to the required excludes.
