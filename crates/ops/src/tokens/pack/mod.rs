@@ -11,6 +11,7 @@ mod findings;
 mod inputs;
 mod journal;
 mod layout;
+mod no_text;
 mod outputs;
 mod pipeline;
 mod preview;

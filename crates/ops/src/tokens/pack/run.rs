@@ -6,6 +6,7 @@ use super::feed::PassReader;
 use super::inputs::{fetch_remote, find, Inputs};
 use super::journal::{Journal, Record, RunInputs, Totals};
 use super::layout::Layout;
+use super::no_text::{has_document_selection, may_be_empty, no_text, NO_TEXT_HINT};
 use super::pipeline::{self, Limits, PassEnd};
 use super::publish::{publish, Outputs};
 use super::record::{decide, with_absolute_paths, Decision, Recorded};
@@ -437,31 +438,5 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Whether all formats of a plan accept a result without documents.
-fn may_be_empty(plan: &PackPlan) -> bool {
-    formats::chosen(plan).into_iter().all(|format| format.may_be_empty(plan))
-}
-
 /// Hint for a run whose jq program gives no text.
 pub(crate) const JQ_HINT: &str = "the jq program selects the text: --jq, or jq_pattern";
-
-/// Hint for a run without text.
-pub(super) const NO_TEXT_HINT: &str =
-    "name files that have documents; loaders fail at the first sample of an empty set";
-
-/// Returns the subject and the reason if a run without lines must be refused; `None` if an empty result is accepted. It is refused if a
-/// file has lost documents.
-pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs, has_losses: bool) -> Option<(Subject, String)> {
-    let files = inputs.line_files();
-    let first = files.first().filter(|_| !plan.follows_reference() && (has_losses || !may_be_empty(plan)))?;
-    let why = match files.len() {
-        1 => "it has no document".to_owned(),
-        more => format!("none of {} has a document", text::count(more as u64, "file")),
-    };
-    Some((Subject::path(&first.path), why))
-}
-
-/// Whether only some documents are selected.
-pub(super) fn has_document_selection(plan: &PackPlan) -> bool {
-    plan.limit_tokens.is_some() || formats::chosen(plan).into_iter().any(|format| format.selects_documents(plan))
-}
