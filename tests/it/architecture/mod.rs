@@ -33,21 +33,21 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 514),
     ("browse", 32),
-    ("cli", 8_040),
+    ("cli", 8_174),
     ("core", 3_580),
     ("datasets", 886),
     ("dedup", 2_776),
     ("engine", 22_699),
-    ("formats", 7_106),
+    ("formats", 7_109),
     ("fuse", 1_205),
     ("job", 13_681),
     ("media", 13_614),
     ("mount", 1_715),
-    ("operations", 4_395),
+    ("operations", 5_280),
     ("parquet", 5_243),
-    ("preview", 3_426),
-    ("prompt", 1_296),
-    ("pycompat", 4_562),
+    ("preview", 3_427),
+    ("prompt", 1_305),
+    ("pycompat", 4_567),
     ("shard", 6_368),
     ("source", 13_233),
     ("storage", 16_968),
@@ -60,7 +60,7 @@ const BUDGETS: &[(&str, usize)] = &[
 const MAX_FILE_LINES: usize = 500;
 const MAX_FUNCTION_LINES: usize = 80;
 const LONG_FILES: usize = 0;
-const LONG_FUNCTIONS: usize = 5;
+const LONG_FUNCTIONS: usize = 2;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
 const MODULES_IN_CYCLES: usize = 49;

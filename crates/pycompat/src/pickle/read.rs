@@ -119,31 +119,7 @@ impl<'a> IndexReader<'a> {
     fn step(&mut self) -> Outcome<Step> {
         let [operation] = self.take::<1>()?;
         match operation {
-            b'K' => {
-                let [number] = self.take::<1>()?;
-                self.push(Value::Number(number.into()))?;
-            }
-            b'M' => {
-                let number = u16::from_le_bytes(self.take()?);
-                self.push(Value::Number(number.into()))?;
-            }
-            b'J' => {
-                let number = i64::from(i32::from_le_bytes(self.take()?));
-                if number < 0 && !self.takes_negative {
-                    return Err(self.refuse("a number is negative"));
-                }
-                self.push(Value::Number(number.cast_unsigned()))?;
-            }
-            0x8a => {
-                let [length] = self.take::<1>()?;
-                self.long(length.into())?;
-            }
-            0x8b => {
-                let length = u32::from_le_bytes(self.take()?);
-                self.long(u64::from(length))?;
-            }
-            b'I' => self.decimal(false)?,
-            b'L' => self.decimal(true)?,
+            b'K' | b'M' | b'J' | 0x8a | 0x8b | b'I' | b'L' => self.number(operation)?,
             0x86 => {
                 let (second, first) = (self.stack.pop(), self.stack.pop());
                 return match (first, second) {
@@ -202,6 +178,37 @@ impl<'a> IndexReader<'a> {
             _ => return Err(self.refuse("it holds something else than a list of pairs of numbers")),
         }
         Ok(Step::Nothing)
+    }
+
+    /// Pushes the number that follows one of the operations for numbers.
+    #[inline]
+    fn number(&mut self, operation: u8) -> Outcome<()> {
+        match operation {
+            b'K' => {
+                let [number] = self.take::<1>()?;
+                self.push(Value::Number(number.into()))
+            }
+            b'M' => {
+                let number = u16::from_le_bytes(self.take()?);
+                self.push(Value::Number(number.into()))
+            }
+            b'J' => {
+                let number = i64::from(i32::from_le_bytes(self.take()?));
+                if number < 0 && !self.takes_negative {
+                    return Err(self.refuse("a number is negative"));
+                }
+                self.push(Value::Number(number.cast_unsigned()))
+            }
+            0x8a => {
+                let [length] = self.take::<1>()?;
+                self.long(length.into())
+            }
+            0x8b => {
+                let length = u32::from_le_bytes(self.take()?);
+                self.long(u64::from(length))
+            }
+            operation => self.decimal(operation == b'L'),
+        }
     }
 
     /// Completes a pair: an item if the list is being filled, otherwise a value on the stack.

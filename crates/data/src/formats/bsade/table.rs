@@ -63,33 +63,9 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
     if len < 2 {
         return Ok((0..len as u32).collect());
     }
-    let mut is_s = Bits(vec![0; len / 64 + 1]);
-    for at in (0..len - 1).rev() {
-        let (here, next) = (text(at), text(at + 1));
-        if here < next || here == next && is_s.get(at + 1) {
-            is_s.set(at);
-        }
-    }
+    let is_s = types_of_suffixes(len, text);
     let is_lms = |at: usize| at > 0 && is_s.get(at) && !is_s.get(at - 1);
-    // First rank of the L suffixes of each letter, and of its S suffixes.
-    let mut starts_l = vec![0u32; largest as usize + 2];
-    let mut starts_s = vec![0u32; largest as usize + 2];
-    for at in 0..len {
-        let letter = text(at) as usize;
-        let (starts, place) = if is_s.get(at) { (&mut starts_l, letter + 1) } else { (&mut starts_s, letter) };
-        if let Some(count) = starts.get_mut(place) {
-            *count += 1;
-        }
-    }
-    let mut sum = 0u32;
-    for letter in 0..=largest as usize {
-        // Here `starts_l` holds the S suffixes of the previous letter, and `starts_s` the L suffixes of this letter.
-        sum += read(&starts_l, letter);
-        write(&mut starts_l, letter, sum);
-        sum += read(&starts_s, letter);
-        write(&mut starts_s, letter, sum);
-    }
-    write(&mut starts_l, largest as usize + 1, len as u32);
+    let (starts_l, starts_s) = first_ranks(len, largest, text, &is_s);
 
     let induce = |order: &mut Vec<u32>, lms: &[u32]| -> Outcome<()> {
         order.clear();
@@ -155,6 +131,43 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
     let mut order = Vec::new();
     induce(&mut order, &lms)?;
     Ok(order)
+}
+
+/// Returns the type of each suffix: set for type S. The text is not empty.
+#[inline]
+fn types_of_suffixes(len: usize, text: impl Fn(usize) -> u32) -> Bits {
+    let mut is_s = Bits(vec![0; len / 64 + 1]);
+    for at in (0..len - 1).rev() {
+        let (here, next) = (text(at), text(at + 1));
+        if here < next || here == next && is_s.get(at + 1) {
+            is_s.set(at);
+        }
+    }
+    is_s
+}
+
+/// Returns the first rank of the L suffixes of each letter, and of its S suffixes.
+#[inline]
+fn first_ranks(len: usize, largest: u32, text: impl Fn(usize) -> u32, is_s: &Bits) -> (Vec<u32>, Vec<u32>) {
+    let mut starts_l = vec![0u32; largest as usize + 2];
+    let mut starts_s = vec![0u32; largest as usize + 2];
+    for at in 0..len {
+        let letter = text(at) as usize;
+        let (starts, place) = if is_s.get(at) { (&mut starts_l, letter + 1) } else { (&mut starts_s, letter) };
+        if let Some(count) = starts.get_mut(place) {
+            *count += 1;
+        }
+    }
+    let mut sum = 0u32;
+    for letter in 0..=largest as usize {
+        // Here `starts_l` holds the S suffixes of the previous letter, and `starts_s` the L suffixes of this letter.
+        sum += read(&starts_l, letter);
+        write(&mut starts_l, letter, sum);
+        sum += read(&starts_s, letter);
+        write(&mut starts_s, letter, sum);
+    }
+    write(&mut starts_l, largest as usize + 1, len as u32);
+    (starts_l, starts_s)
 }
 
 /// Stores a suffix at the next free rank of its letter, or at the last free rank if `is_backwards`.

@@ -3,7 +3,7 @@
 use super::document_ids::IdSource;
 use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
-use super::packed::{Finding, PackedPiece};
+use super::packed::{EncodedBlock, Finding, PackedPiece};
 use super::row_assignment::RowFilter;
 use super::sequence_rules::SequenceRules;
 use super::sequences::{LineEncoder, LineResult, NOT_ENCODED};
@@ -304,6 +304,7 @@ impl<'a> Packer<'a> {
         let PendingDocument { unit, reading, line: held, text: text_number } = *waiting;
         let document = held.document(extractor);
         let ids = text_number.and_then(|number| batch.ids(number));
+        let mut guard = guard.as_mut().filter(|guard| guard.wants(document_number(file, unit.number)));
         let (mut is_compared, mut is_taken, mut special) = (false, false, Vec::<u32>::new());
         for (number, spec) in specs.iter().enumerate() {
             if !reading.wants(spec) {
@@ -324,9 +325,7 @@ impl<'a> Packer<'a> {
                 continue;
             }
             if let Some(rules) = spec.kind.sequences().filter(|rules| rules.reads_line(&document)) {
-                let is_wanted = |guard: &&mut ParityCheck| guard.wants(document_number(file, unit.number));
-                let guard = guard.as_mut().filter(is_wanted);
-                let of_line = LineEncoder { encoder, finder, guard, batch: line_batch, whole };
+                let of_line = LineEncoder { encoder, finder, guard: guard.as_deref_mut(), batch: line_batch, whole };
                 let has_text = ids.is_some();
                 if let Some(found) = pack_line(of_line, (number, spec, rules), unit, &document, has_text, out)? {
                     is_taken = true;
@@ -354,41 +353,19 @@ impl<'a> Packer<'a> {
                 skip(number, unit, NOT_ENCODED, false, ProblemKind::BadDocument, out);
                 continue;
             };
-            if !std::mem::replace(&mut is_compared, true) {
-                let is_wanted = |guard: &&mut ParityCheck| guard.wants(document_number(file, unit.number));
-                if let Some(guard) = guard.as_mut().filter(is_wanted) {
-                    out.mismatch = guard.check(text, ids)?;
-                    if out.mismatch.is_some() {
-                        return Ok(());
-                    }
+            if let Some(guard) = guard.as_deref_mut().filter(|_| !std::mem::replace(&mut is_compared, true)) {
+                out.mismatch = guard.check(text, ids)?;
+                if out.mismatch.is_some() {
+                    return Ok(());
                 }
             }
-            let id = match id_of(spec, unit.bytes) {
-                Ok(id) => id,
-                Err(reason) => {
-                    skip(number, unit, reason, false, ProblemKind::BadDocument, out);
-                    continue;
-                }
-            };
             let Some(encoded) = out.encoded_blocks.get_mut(number) else { continue };
-            let added = match &spec.kind {
-                Kind::LossMask => masks::loss(spec, text, unit.bytes, ids, encoder, encoded, whole)?,
-                Kind::Sequences(rules) => encoded.add_sequences(spec, rules, &[&[ids]], whole)?,
-                Kind::Plain | Kind::Parts(_) => encoded.add(spec, ids, whole)?,
-            };
-            match added {
+            match add_ids(spec, (unit, text, ids), encoder, encoded, whole)? {
                 Ok(()) => {
                     if special.is_empty() {
                         special.extend(finder.find(text, ids));
                     }
                     is_taken = true;
-                    if spec.wants_lines || spec.ids != IdSource::Unused {
-                        encoded.lines.push(unit.number);
-                    }
-                    id.iter().for_each(|id| encoded.ids.push(id));
-                    if spec.wants_chars {
-                        encoded.chars.push(bytecount(text));
-                    }
                 }
                 Err(reason) => skip(number, unit, reason, false, ProblemKind::BadDocument, out),
             }
@@ -417,6 +394,36 @@ impl NewlineMode {
             Self::Others => !ends_lines_at_cr(spec),
         }
     }
+}
+
+/// Adds the tokens of a document, and its line, id and number of characters if the spec wants them. Returns the reason if it is omitted.
+#[inline]
+fn add_ids(
+    spec: &EncodingSpec,
+    (unit, text, ids): (Unit<'_>, &str, &[u32]),
+    encoder: &mut Encoder,
+    encoded: &mut EncodedBlock,
+    whole: &mut Vec<u32>,
+) -> Outcome<Result<(), &'static str>> {
+    let id = match id_of(spec, unit.bytes) {
+        Ok(id) => id,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let added = match &spec.kind {
+        Kind::LossMask => masks::loss(spec, text, unit.bytes, ids, encoder, encoded, whole)?,
+        Kind::Sequences(rules) => encoded.add_sequences(spec, rules, &[&[ids]], whole)?,
+        Kind::Plain | Kind::Parts(_) => encoded.add(spec, ids, whole)?,
+    };
+    if added.is_ok() {
+        if spec.wants_lines || spec.ids != IdSource::Unused {
+            encoded.lines.push(unit.number);
+        }
+        id.iter().for_each(|id| encoded.ids.push(id));
+        if spec.wants_chars {
+            encoded.chars.push(bytecount(text));
+        }
+    }
+    Ok(added)
 }
 
 /// Adds the sequences of a line, and counts its tokens unless the tokens of the extracted text are counted. Returns the special tokens in

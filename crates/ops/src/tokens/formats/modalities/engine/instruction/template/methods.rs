@@ -59,17 +59,8 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
         "upper" => Ok(Value::from(text.to_uppercase())),
         "lower" => Ok(Value::from(text.to_lowercase())),
         "title" | "capitalize" => state.apply_filter(name, &[Value::from(text)]),
-        "startswith" | "endswith" => {
-            let (parts,): (Value,) = from_args(args)?;
-            let is_at_end = |part: &str| if name == "endswith" { text.ends_with(part) } else { text.starts_with(part) };
-            match (parts.as_str(), parts.kind()) {
-                (Some(part), _) => Ok(Value::from(is_at_end(part))),
-                (None, ValueKind::Seq) => {
-                    Ok(Value::from(parts.try_iter()?.any(|part| part.as_str().is_some_and(is_at_end))))
-                }
-                _ => Err(refused("a text begins or ends with a text")),
-            }
-        }
+        "startswith" => begins_or_ends(args, |part| text.starts_with(part)),
+        "endswith" => begins_or_ends(args, |part| text.ends_with(part)),
         "removeprefix" => {
             from_args::<(&str,)>(args).map(|(start,)| Value::from(text.strip_prefix(start).unwrap_or(text)))
         }
@@ -106,16 +97,11 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
             let (part,): (&str,) = from_args(args)?;
             Ok(Value::from(if part.is_empty() { text.chars().count() + 1 } else { text.matches(part).count() }))
         }
-        "find" | "rfind" | "index" | "rindex" => {
-            let (part,): (&str,) = from_args(args)?;
-            let place = if name.starts_with('r') { text.rfind(part) } else { text.find(part) };
-            let chars = place.and_then(|place| text.get(..place)).map(|before| before.chars().count());
-            match chars {
-                Some(chars) => Ok(Value::from(chars)),
-                None if name.ends_with("find") => Ok(Value::from(-1)),
-                None => Err(refused("substring not found")),
-            }
-        }
+        "find" | "rfind" | "index" | "rindex" => match find(text, name.starts_with('r'), args)? {
+            Some(chars) => Ok(Value::from(chars)),
+            None if name.ends_with("find") => Ok(Value::from(-1)),
+            None => Err(refused("substring not found")),
+        },
         "isdigit" | "isalpha" | "isalnum" | "isspace" => {
             let is_one = |c: char| match name {
                 "isdigit" => c.is_ascii_digit(),
@@ -126,15 +112,7 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
             Ok(Value::from(!text.is_empty() && text.chars().all(is_one)))
         }
         "isupper" | "islower" => Ok(Value::from(is_in_case(text, name == "isupper"))),
-        "zfill" => {
-            let (width,): (usize,) = from_args(args)?;
-            if width > MAX_WIDTH {
-                return Err(refused("the field is too wide"));
-            }
-            let (sign, digits) = text.split_at(usize::from(text.starts_with(['-', '+'])));
-            let zeros = "0".repeat(width.saturating_sub(text.chars().count()));
-            Ok(Value::from(format!("{sign}{zeros}{digits}")))
-        }
+        "zfill" => fill_with_zeros(text, args),
         "format" => format(text, args),
         _ => Err(unknown()),
     }
@@ -143,6 +121,34 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
 /// The characters at which Python's `splitlines` ends a line, apart from `\r\n`.
 const LINE_ENDS: [char; 10] =
     ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
+
+/// Whether a text begins or ends, as `is_match` checks, with the given text or with one of a list of texts.
+fn begins_or_ends(args: &[Value], is_match: impl Fn(&str) -> bool) -> Result<Value, Error> {
+    let (parts,): (Value,) = from_args(args)?;
+    match (parts.as_str(), parts.kind()) {
+        (Some(part), _) => Ok(Value::from(is_match(part))),
+        (None, ValueKind::Seq) => Ok(Value::from(parts.try_iter()?.any(|part| part.as_str().is_some_and(&is_match)))),
+        _ => Err(refused("a text begins or ends with a text")),
+    }
+}
+
+/// Returns the position of the first or last occurrence of a part, in characters.
+fn find(text: &str, is_from_right: bool, args: &[Value]) -> Result<Option<usize>, Error> {
+    let (part,): (&str,) = from_args(args)?;
+    let place = if is_from_right { text.rfind(part) } else { text.find(part) };
+    Ok(place.and_then(|place| text.get(..place)).map(|before| before.chars().count()))
+}
+
+/// Fills a number with zeros, after its sign.
+fn fill_with_zeros(text: &str, args: &[Value]) -> Result<Value, Error> {
+    let (width,): (usize,) = from_args(args)?;
+    if width > MAX_WIDTH {
+        return Err(refused("the field is too wide"));
+    }
+    let (sign, digits) = text.split_at(usize::from(text.starts_with(['-', '+'])));
+    let zeros = "0".repeat(width.saturating_sub(text.chars().count()));
+    Ok(Value::from(format!("{sign}{zeros}{digits}")))
+}
 
 fn split(text: &str, is_from_right: bool, args: &[Value]) -> Result<Value, Error> {
     let (by, most): (Option<&str>, Option<i64>) = from_args(args)?;
