@@ -33,26 +33,26 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 514),
     ("browse", 32),
-    ("cli", 8_174),
+    ("cli", 8_045),
     ("core", 3_580),
     ("datasets", 886),
     ("dedup", 2_776),
-    ("engine", 22_699),
-    ("formats", 7_109),
+    ("engine", 22_716),
+    ("formats", 7_125),
     ("fuse", 1_205),
-    ("job", 13_681),
+    ("job", 13_698),
     ("media", 13_614),
     ("mount", 1_715),
-    ("operations", 5_280),
+    ("operations", 4_395),
     ("parquet", 5_243),
-    ("preview", 3_427),
-    ("prompt", 1_305),
+    ("preview", 3_426),
+    ("prompt", 1_296),
     ("pycompat", 4_567),
     ("shard", 6_368),
     ("source", 13_233),
     ("storage", 16_968),
     ("tokenizer", 6_739),
-    ("tokens", 19_193),
+    ("tokens", 19_203),
     ("tui", 33_299),
 ];
 
@@ -60,10 +60,10 @@ const BUDGETS: &[(&str, usize)] = &[
 const MAX_FILE_LINES: usize = 500;
 const MAX_FUNCTION_LINES: usize = 80;
 const LONG_FILES: usize = 0;
-const LONG_FUNCTIONS: usize = 2;
+const LONG_FUNCTIONS: usize = 1;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 49;
+const MODULES_IN_CYCLES: usize = 0;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =
