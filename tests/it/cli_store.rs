@@ -389,3 +389,34 @@ fn doctor_looks_for_no_lock_on_a_web_server() {
     let ran = stores.run(&format!("doctor {}/b/o", stores.server.address));
     assert!(ran.out.contains("ok   read: yes") && !ran.out.contains("another process"), "{}{}", ran.out, ran.err);
 }
+
+#[test]
+fn secrets_in_addresses_are_in_no_message_log_or_plan() {
+    let sandbox = Sandbox::new();
+    sandbox.write("text/a.jsonl", "{\"text\": \"a\"}\n");
+    let pack = "--format nanosets --tokenizer t --eos-token x --output out --yes";
+    for line in [
+        "info s3://AKID:QQQ@data/set",
+        "info s3:/AKID:QQQ@data/set",
+        "info s3://data/set?X-Amz-Signature=QQQ",
+        "lint gs://AKID:QQQ@data/set",
+        "info hf://datasets/a/b?token=QQQ",
+        "prepare msc://u:QQQ@p/x --yes",
+        "cp text az://acc:QQQ@c/x",
+        "cp s3://AKID:QQQ@data/x out",
+        "mount s3://AKID:QQQ@data/x out",
+        "doctor s3://AKID:QQQ@data/x",
+        "mix new --blend s3://AKID:QQQ@data/x=1 --output m.yaml",
+        &format!("pack s3://AKID:QQQ@data/text {pack} --save-plan p.yaml"),
+        &format!("pack s3://AKID:QQQ@data/text {pack} --log-level trace"),
+    ] {
+        let ran = sandbox.say(line).ends(2);
+        assert!(!ran.out.contains("QQQ") && !ran.err.contains("QQQ"), "{line}: {}", ran.err);
+    }
+    assert!(!sandbox.has("p.yaml") && !sandbox.has("m.yaml"));
+    let home = below(&sandbox.path("../home"));
+    assert!(home.keys().any(|name| name.contains("log")), "{:?}", home.keys());
+    for (name, content) in home {
+        assert!(!String::from_utf8_lossy(&content).contains("QQQ"), "{name}");
+    }
+}

@@ -5,6 +5,7 @@
 // Tests create and damage files with `std::fs`.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+pub mod address_secrets;
 pub mod ahead;
 pub mod cache;
 mod content_check;

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use gristmill_core::pack::{NameProfile, NanosetsTarget, SpecialToken, TaskShare, TextField};
 use gristmill_core::{utc, Failure, Outcome, PackPlan, ProblemKind, Subject};
 use gristmill_ops::operations::{erase, Pack};
+use gristmill_storage::address_secrets::refuse_secrets;
 use gristmill_storage::files;
 use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
 use std::path::{Path, PathBuf};
@@ -123,6 +124,7 @@ fn ignore_findings(done: &mut CommandSuccess) {
 fn address(dataset: &Path) -> Outcome<Option<String>> {
     let name = dataset.to_string_lossy();
     if is_hub_url(&name) {
+        refuse_secrets(&name)?;
         return RepositoryUrl::parse(&name).map(|_| Some(name.into_owned()));
     }
     if files::exists(dataset) {

@@ -12,6 +12,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::text::shell_quote;
 use gristmill_core::{Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::formats::energon::split_yaml::SplitFile;
+use gristmill_storage::address_secrets::refuse_secrets;
 use gristmill_storage::files;
 use serde_json::json;
 use std::path::Path;
@@ -121,7 +122,9 @@ const ABOUT_MEMBERS: &[Spec] = &[
             },
             set: |plan, texts| {
                 let source = |text: &String| match text.split_once('=') {
-                    Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok(MixAux::new(name, path)),
+                    Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+                        checked(path).map(|path| MixAux::new(name, path))
+                    }
                     _ => Err(format!("'{text}' is not of the form NAME=PATH")),
                 };
                 let sources = texts.iter().map(source).collect::<Result<Vec<_>, _>>()?;
@@ -377,7 +380,7 @@ fn join_member(text: &str) -> Result<MixMember, String> {
 fn checked(path: &str) -> Result<String, String> {
     match path {
         "" => Err("the path is empty (`.` is the current folder)".to_owned()),
-        path => Ok(path.to_owned()),
+        path => refuse_secrets(path).map(|()| path.to_owned()).map_err(|failure| failure.why),
     }
 }
 

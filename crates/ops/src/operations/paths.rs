@@ -3,6 +3,7 @@
 
 use gristmill_core::options::{Answer, OptionRow, PathScope, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::address_secrets::{refuse_secrets, without_secrets};
 use gristmill_storage::files;
 use gristmill_storage::location::{is_remote, RemoteUrl};
 use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
@@ -53,13 +54,20 @@ fn refuse_meant_address(path: &Path, text: &str) -> Outcome<()> {
     if text.contains("://") || !is_remote(Path::new(&address)) || files::exists(path) {
         return Ok(());
     }
-    Err(Failure::usage("reading the address", "one slash is missing").on(Subject::path(text)).with_hint(address))
+    refuse_secrets(text)?;
+    let failure =
+        Failure::usage("reading the address", "one slash is missing").on(Subject::path(without_secrets(text)));
+    Err(failure.with_hint(without_secrets(&address)))
 }
 
-/// Like [`local`], but also accepts addresses in stores.
+/// Like [`local`], but also accepts addresses in stores, unless they have a name, a password or a signature.
 pub fn local_or_readable(path: &Path) -> Outcome<String> {
     match RemoteUrl::parse(path) {
-        Some(url) => check_address(url.scheme, utf8(path)?),
+        Some(url) => {
+            let text = utf8(path)?;
+            refuse_secrets(text)?;
+            check_address(url.scheme, text)
+        }
         None => mapped(local(path)?),
     }
 }
@@ -88,7 +96,10 @@ pub fn local_or_writable(path: &Path) -> Outcome<String> {
 /// Like [`local_or_readable`], but also accepts the address of a data set on the hub.
 fn local_or_address(path: &Path) -> Outcome<String> {
     match path.to_str().filter(|text| is_hub_url(text)) {
-        Some(text) => RepositoryUrl::parse(text).map(|_| text.to_owned()),
+        Some(text) => {
+            refuse_secrets(text)?;
+            RepositoryUrl::parse(text).map(|_| text.to_owned())
+        }
         None => local_or_readable(path),
     }
 }
@@ -212,19 +223,6 @@ fn is_scheme(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
 }
 
-/// Removes the query of an address, which may be a signature, and its password. Both must never be displayed.
-fn without_secrets(text: &str) -> String {
-    let text = text.split('?').next().unwrap_or(text);
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let host = rest.split('/').next().unwrap_or_default();
-    match host.rsplit_once('@') {
-        Some((login, host)) if login.contains(':') => {
-            format!("{scheme}://{host}{}", rest.get(login.len() + 1 + host.len()..).unwrap_or_default())
-        }
-        _ => text.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -283,6 +281,21 @@ mod tests {
         let address = Path::new("https://example.com/a.jsonl");
         assert_eq!(of_reach(PathScope::ReadStore)(address).unwrap(), "https://example.com/a.jsonl");
         assert!(of_reach(PathScope::Store)(address).unwrap_err().why.contains("cannot be written"));
+    }
+
+    #[test]
+    fn addresses_with_secrets_are_refused_for_every_scope() {
+        let scopes = [PathScope::Local, PathScope::Store, PathScope::ReadStore, PathScope::StoreOrHub];
+        for text in ["mem://AKID:QQQ@b/x", "mem:/AKID:QQQ@b/x", "hf://u:QQQ@datasets/o/n", "mem://b/x?token=QQQ"] {
+            for scope in scopes {
+                let failure = of_reach(scope)(Path::new(text)).unwrap_err();
+                assert!(failure.class.code() == 2 && !format!("{failure:?}").contains("QQQ"), "{failure:?}");
+            }
+        }
+        let row = crate::operations::operation("shard").unwrap().options();
+        let row = row.iter().find(|row| row.info.name == "input").unwrap();
+        let failure = checked_answer(row, &Answer::List(vec!["mem://AKID:QQQ@b/x".to_owned()])).unwrap_err();
+        assert_eq!(failure.why, "it has a name or password");
     }
 
     #[test]

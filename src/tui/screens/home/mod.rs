@@ -24,9 +24,9 @@ use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::{Gesture, ListState, MouseAreas, TextField};
 use crate::tui::work::{LatestWorker, Stream};
 use gristmill_ops::job::unfinished;
+use gristmill_ops::operations::paths::local_or_readable;
 use gristmill_storage::files;
 use gristmill_storage::location::{bucket_list, is_remote, RemoteUrl};
-use gristmill_storage::stores::check_address;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::MouseEvent;
@@ -319,7 +319,7 @@ impl Home {
                 if let Some(url) = RemoteUrl::parse(Path::new(&address)) {
                     let checked = match url.bucket.is_empty() {
                         true => Ok(address.clone()),
-                        false => check_address(url.scheme, &address),
+                        false => local_or_readable(Path::new(&address)),
                     };
                     match checked {
                         Ok(path) => self.open_pane(PaneContent::Folder(files::without_slash(Path::new(&path))), None),

@@ -13,6 +13,7 @@ use gristmill_data::formats::energon::metadataset::{
     self, Aux, AuxTarget, Blend, Join, JoinMember, Joiner, Leaf, Mark, Member, Metadataset, Node, Reference, Split,
 };
 use gristmill_pycompat::Node as Value;
+use gristmill_storage::address_secrets::refuse_secrets;
 use gristmill_storage::files;
 use gristmill_storage::location::{is_remote, RemoteUrl};
 use gristmill_storage::run_folder::is_next_to_output;
@@ -315,6 +316,7 @@ fn reference_of(member: &MixMember, folder: &Path) -> Outcome<Reference> {
 fn aux_target(source: &MixAux, folder: &Path) -> Outcome<AuxTarget> {
     let path = source.path.strip_prefix("filesystem://");
     let (mut is_folder, path) = (path.is_some(), path.unwrap_or(&source.path));
+    refuse_secrets(path)?;
     if !path.contains("://") || is_remote(Path::new(path)) {
         let local = lexically(Path::new(path)).ok_or_else(|| usage(format!("'{path}' leads above the root folder")))?;
         let opened = aux::open_local(&mut MemberCache::default(), local, is_folder).map_err(|why| {
@@ -336,6 +338,7 @@ fn relative_path(folder: &Path, text: &str, is_relative: bool) -> Outcome<String
     if text.is_empty() {
         return Err(usage("a path is empty"));
     }
+    refuse_secrets(text)?;
     let url = RemoteUrl::parse(Path::new(text));
     let is_of_profile = url.is_some_and(|url| url.scheme.name == "msc");
     if text.starts_with('/') && !is_relative || text.contains("://") && url.is_none() || is_of_profile {
