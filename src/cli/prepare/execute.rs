@@ -55,7 +55,8 @@ fn with_other_refusals(failure: Failure, problems: Vec<Problem>) -> CommandFailu
 
 /// Refuses invalid answers before any shard is read, so that a plan is saved only if it can run.
 fn refuse_answers(plan: &PreparePlan) -> Result<(), Vec<Failure>> {
-    let facts = dataset::open(Path::new(&plan.path)).map_err(|failure| vec![failure])?.facts;
+    let opened = dataset::open(Path::new(&plan.path)).map_err(|failure| vec![failure])?;
+    let facts = dataset::facts_for_plan(plan, &opened.facts).map_err(|failure| vec![failure])?;
     let plan = inherited(plan, facts.prepared.as_ref());
     let refused: Vec<Failure> = validate(&plan, &facts)
         .into_iter()

@@ -4,7 +4,7 @@ use super::plan::file as plan_file;
 use super::recorded::Recorded;
 use gristmill_core::{
     DatasetFacts, DatasetKind, ExitClass, Failure, FileStamp, Mutex, Outcome, PreparePlan, PreparedFacts, Problem,
-    ProblemKind, Shard, ShardFacts, Subject,
+    ProblemKind, Rerun, Scope, Shard, ShardFacts, Subject,
 };
 use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx::TarIdx};
 use gristmill_data::source::{discover, kind};
@@ -17,9 +17,14 @@ use gristmill_storage::read::{read_whole, stamp_at};
 use gristmill_storage::read_ahead::read_names_ahead;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::waiting::for_each_at_once;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+/// Hint for a data set that [has only splits](has_only_splits).
+pub(crate) const UPDATE_HINT: &str =
+    "gristmill prepare PATH --update reads all shards again and keeps the splits and excludes of its split.yaml";
 
 /// Limit of the size of a recorded plan, in bytes.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
@@ -122,6 +127,32 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
         }
         Err(failure) => return Err(failure),
     };
+    prepared_with(info, root, shards, findings).map(Some)
+}
+
+/// Whether a data set has `split.yaml` but not the file that marks it as prepared, as when a run on another machine was stopped while it
+/// published.
+pub(crate) fn has_only_splits(root: &Path) -> bool {
+    prepared_stamp(root).is_none() && files::is_file(layout::in_nv_meta(root, layout::SPLIT_YAML))
+}
+
+/// Returns the facts for a plan. An update of a data set that [has only splits](has_only_splits) keeps its splits and excludes, and reads
+/// all shards.
+pub fn facts_for_plan<'f>(plan: &PreparePlan, facts: &'f DatasetFacts) -> Outcome<Cow<'f, DatasetFacts>> {
+    let is_update = plan.rerun == Rerun::Update && plan.scope != Scope::TarIndexOnly;
+    if !is_update || facts.prepared.is_some() || !has_only_splits(&facts.root) {
+        return Ok(Cow::Borrowed(facts));
+    }
+    let mut facts = facts.clone();
+    let message = ".info.json is missing: all shards are read again, and the splits and excludes of split.yaml stay";
+    facts.findings.push(Problem::note(ProblemKind::MissingFile, Subject::path(&facts.root), message));
+    let shards = discover::discover(&facts.root)?.shards;
+    facts.prepared = Some(prepared_with(Info::default(), &facts.root, &shards, &mut facts.findings)?);
+    Ok(Cow::Owned(facts))
+}
+
+/// Compares the files of an earlier preparation, whose list of shards is `info`, with the current shards on disk.
+fn prepared_with(info: Info, root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> Outcome<PreparedFacts> {
     let own = RunFolder::for_webdataset(root);
     let recorded = Recorded::read(&own)?;
     let mut prepared = PreparedFacts {
@@ -167,7 +198,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
                 .with_hint("an update reads every shard again"),
         );
     }
-    Ok(Some(prepared))
+    Ok(prepared)
 }
 
 /// Whether the tables contain rows of a shard beyond the list. Unreadable tables are reported by another check.

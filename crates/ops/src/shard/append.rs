@@ -3,6 +3,7 @@
 use super::pattern::NamePattern;
 use super::record::subject_of;
 use super::sample::Sample;
+use crate::engine::dataset::{has_only_splits, UPDATE_HINT};
 use gristmill_core::text::count_verb;
 use gristmill_core::{
     Failure, Handles, HiddenSample, NullProblemSink, Outcome, PartRow, Problem, ProblemKind, Progress, SampleRow,
@@ -13,6 +14,7 @@ use gristmill_data::formats::energon::{layout, tables};
 use gristmill_data::source::discover::shard_at;
 use gristmill_data::source::tar::{scan_shard, HiddenPart, ScanSink};
 use gristmill_storage::files;
+use gristmill_storage::location::hint_for;
 use rusqlite::{Connection, OptionalExtension as _};
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -44,7 +46,10 @@ impl SetKeys {
             Err(failure.with_hint(hint))
         };
         let Some(info) = Info::read(set)? else {
-            return refuse("it is not prepared", "prepare it first, or leave out --append to write a new set");
+            return match has_only_splits(set) {
+                true => refuse("it is not prepared: .nv-meta/.info.json is missing", &hint_for(set, UPDATE_HINT)),
+                false => refuse("it is not prepared", "prepare it first, or leave out --append to write a new set"),
+            };
         };
         let database = layout::in_nv_meta(set, layout::INDEX_SQLITE);
         if !files::is_file(&database) {

@@ -355,6 +355,7 @@ fn prepare_by(context: &TaskContext, plan: &PreparePlan, lock: Option<Arc<Datase
                 let what = "preparing the new set".to_owned();
                 (Failure { class: ExitClass::Data, what, ..failure }, crude_command(plan))
             }
+            _ if plan.rerun == Rerun::Update => (failure, "gristmill prepare PATH --update".to_owned()),
             _ => (failure, "gristmill prepare PATH".to_owned()),
         };
         let command = hint_for(Path::new(&plan.path), &command);

@@ -1,7 +1,7 @@
 //! A prepared data set opened for checking, with its small files read.
 
 use crate::engine::browse::shard_named;
-use crate::engine::dataset::fetch_small_files;
+use crate::engine::dataset::{fetch_small_files, has_only_splits, UPDATE_HINT};
 use crate::engine::recorded::Recorded;
 use gristmill_core::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use gristmill_data::formats::energon::info::Info;
@@ -178,7 +178,10 @@ fn not_prepared(root: &Path, interrupted: bool) -> Failure {
         let why = format!("it is a {what}, not a data set");
         return Failure::usage("looking at the data set", why).on(subject).with_hint(hint_for(root, hint));
     }
-    let hint = "gristmill prepare PATH prepares it, and shows with --dry-run what it would write; gristmill facts reads its shards";
+    let hint = match has_only_splits(root) {
+        true => UPDATE_HINT,
+        false => "gristmill prepare PATH prepares it, and shows with --dry-run what it would write; gristmill facts reads its shards",
+    };
     let hint = hint_for(root, hint);
     Failure::data("looking at the data set", "it is not prepared: .nv-meta/.info.json is missing")
         .on(subject)

@@ -4,6 +4,7 @@ use super::derive::{FileBase, Views};
 use super::edit::Edit;
 use super::shards::Shards;
 use super::view::{EditResult, ExcludeTotals, ExcludeView, SplitView};
+use crate::engine::dataset::{UPDATE_HINT, has_only_splits};
 use super::words;
 use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -71,9 +72,10 @@ impl SplitEditor {
         let split_file = config.unwrap_or(layout::SPLIT_YAML);
         let _fetched = read_names_ahead(&layout::nv_meta(root), &[layout::INFO_JSON, split_file]);
         let info = Info::read(root)?.ok_or_else(|| {
+            let hint = if has_only_splits(root) { UPDATE_HINT } else { "gristmill prepare PATH prepares it" };
             Failure::data(OPENING, "the data set is not prepared")
                 .on(Subject::path(root))
-                .with_hint(hint_for(root, "gristmill prepare PATH prepares it"))
+                .with_hint(hint_for(root, hint))
         })?;
         let yaml = layout::in_nv_meta(root, split_file);
         let json = layout::in_nv_meta(root, layout::SPLIT_JSON);

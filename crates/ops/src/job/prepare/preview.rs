@@ -3,6 +3,7 @@
 use super::excludes::kept_excludes;
 use super::rerun;
 use super::summary::{selected_facts, shard_names, summaries};
+use crate::engine::dataset::facts_for_plan;
 use crate::engine::outputs;
 use crate::engine::plan::inherit::recorded;
 use crate::engine::plan::{inherited, resolve_in, same_keys, unusable_samples, validate};
@@ -19,6 +20,7 @@ use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::space;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -58,6 +60,9 @@ impl Preview {
 
 /// Returns the expected effect of `plan` on the data set, as far as it is known.
 pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
+    // If `split.yaml` cannot be read, the run reports it.
+    let facts = facts_for_plan(plan, facts).unwrap_or(Cow::Borrowed(facts));
+    let facts = facts.as_ref();
     let plan = &rerun::repair_plan(plan, facts);
     let recorded = recorded(plan, facts.prepared.as_ref());
     let plan = &inherited(plan, facts.prepared.as_ref());

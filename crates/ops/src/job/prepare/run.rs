@@ -30,6 +30,7 @@ use gristmill_storage::files;
 use gristmill_storage::location::hint_for;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -104,6 +105,7 @@ fn run_or_clear(
 
 /// Determines the shards to process and whether there is anything to do. Fails if the plan must not run.
 fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcome<(Selection, bool)> {
+    keep_splits(context, asked)?;
     let facts = context.shared.facts_now();
     let asked = &rerun::repair_plan(asked, &facts);
     context.recorded_plan = recorded(asked, facts.prepared.as_ref());
@@ -127,6 +129,19 @@ fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcom
     in_the_way.retain(|problem| problem.severity == Severity::Refusal);
     rerun::refuse(context, in_the_way)?;
     Ok((selection, true))
+}
+
+/// Lets an update of a data set without `.info.json` keep its splits and excludes.
+fn keep_splits(context: &Context, asked: &PreparePlan) -> Outcome<()> {
+    let shared = &context.shared;
+    let now = shared.facts_now();
+    if let Cow::Owned(facts) = dataset::facts_for_plan(asked, &now)? {
+        shared.update(|state| {
+            state.facts.prepared = facts.prepared;
+            state.facts.findings.extend(facts.findings.into_iter().skip(now.findings.len()));
+        });
+    }
+    Ok(())
 }
 
 /// Whether another run published between the opening of the data set and the acquisition of the lock.

@@ -3,6 +3,7 @@
 use super::*;
 use gristmill_core::plan::{FieldExpr, SplitPattern};
 use gristmill_core::{Duplicates, ExitClass, Rerun, SampleMapping, Scope, SplitPlan, Tgz};
+use gristmill_storage::publish::write_file;
 use std::path::PathBuf;
 
 fn golden(case: &str, side: &str) -> PathBuf {
@@ -316,6 +317,41 @@ fn update_of(root: &Path) -> PreparePlan {
     let mut update = PreparePlan::new(root.to_str().unwrap());
     update.rerun = Rerun::Update;
     update
+}
+
+/// A run that another machine stopped while it published leaves a set without `.info.json`.
+#[test]
+fn update_without_info_json_keeps_splits_and_excludes() {
+    let root = Path::new("mem://prepare-elsewhere/set");
+    let write = |name: &Path, bytes: &[u8]| write_file(&RealFs, &root.join(name), bytes, 0o644).unwrap();
+    let input = golden("captioning_fieldmap", "input");
+    for name in files_below(&input) {
+        write(&name, &std::fs::read(input.join(&name)).unwrap());
+    }
+    run_with(&plan_for(root, ratio("8,1,1"), SampleMapping::Crude { cooker: false }), 1).unwrap();
+    let exclude = PreparePlan { excludes: vec!["shards/shard_0001.tar".into()], ..update_of(root) };
+    run_with(&exclude, 1).unwrap();
+    let texts = || {
+        [".info.json", "split.yaml", "dataset.yaml"].map(|name| {
+            let bytes = gristmill_storage::files::read(root.join(".nv-meta").join(name)).unwrap();
+            String::from_utf8(bytes).unwrap()
+        })
+    };
+    let before = texts();
+    assert!(before[1].contains("- shards/shard_0001.tar"), "{before:?}");
+    let info = root.join(".nv-meta/.info.json");
+    RealFs.remove_file(&info).unwrap();
+    let failure = crate::engine::check::PreparedDataset::open(root).err().unwrap();
+    assert!(failure.hint.unwrap().contains("--update"));
+    let report = run_with(&update_of(root), 1).unwrap();
+    assert_eq!(texts(), before);
+    let is_note = |problem: &Problem| problem.message.contains("the splits and excludes of split.yaml stay");
+    assert!(report.problems.iter().any(is_note), "{:?}", report.problems);
+
+    RealFs.remove_file(&info).unwrap();
+    write(Path::new(".nv-meta/split.yaml"), b"split_parts: [");
+    let failure = run_with(&update_of(root), 1).unwrap_err();
+    assert!(failure.to_string().contains("an update keeps its content"), "{failure}");
 }
 
 #[test]
