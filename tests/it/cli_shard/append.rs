@@ -86,3 +86,22 @@ fn non_utf8_keys_are_compared_with_keys_of_the_existing_set() {
     assert_eq!(files_below(&sandbox.path("set")), before);
     sandbox.say(&format!("shard three {line}")).ends(1).says("Wrote 1 sample");
 }
+
+#[test]
+fn shards_that_no_index_has_are_refused_before_anything_is_written() {
+    let sandbox = sandbox();
+    for name in ["shard_000002.tar", "shard_000003.tar", "other.tar"] {
+        sandbox.tar(&format!("set/{name}"), ["x"]);
+    }
+    let before = files_below(&sandbox.path("set"));
+    let line = "shard two --output set --append --new-to train";
+    for line in [line.to_owned(), format!("{line} --dry-run")] {
+        let refused = sandbox.say(&line).ends(2).complains("gristmill prepare").complains("--update");
+        refused.complains("2 shards are in the set and not in its index: shard_000002.tar, shard_000003.tar");
+    }
+    assert_eq!(files_below(&sandbox.path("set")), before);
+    for name in ["shard_000002.tar", "shard_000003.tar", "other.tar"] {
+        std::fs::remove_file(sandbox.path(&format!("set/{name}"))).unwrap();
+    }
+    sandbox.say(line).ends(0).says("Wrote 3 samples");
+}

@@ -60,6 +60,11 @@ impl SetKeys {
         Ok(Self { database, connection, shards, unindexed: None, set: set.to_owned(), counts, repeated: 0 })
     }
 
+    /// Returns the names of the shards in the index.
+    pub(super) fn shards(&self) -> &[String] {
+        &self.shards
+    }
+
     /// Reports a sample whose key the set already has.
     pub(super) fn check(&mut self, sample: &Sample, handles: &Handles<'_>) -> Outcome<()> {
         let found = match std::str::from_utf8(&sample.key) {

@@ -35,6 +35,7 @@ mod source;
 mod stores;
 #[cfg(test)]
 mod tests;
+mod unindexed;
 mod write;
 
 pub use check::refusals;

@@ -15,6 +15,7 @@ use super::repeats::{apply_key_rule, TakeSample};
 use super::sample::SourceContext;
 use super::set_writers::SetWriters;
 use super::source;
+use super::unindexed::check_indexed;
 use crate::job::job_progress::Forecast;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -90,6 +91,7 @@ pub(super) fn plan_shards(
     purpose: Purpose,
 ) -> Outcome<PlannedRun> {
     let known = layout.plan.append.then(|| SetKeys::open(&layout.output)).transpose()?;
+    known.iter().try_for_each(|known| check_indexed(layout, known.shards()))?;
     plan_with(context, layout, (scratch, purpose), known)
 }
 

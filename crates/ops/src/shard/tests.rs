@@ -1,5 +1,6 @@
 //! A run that is stopped at any file operation leaves a state from which the next run finishes.
 
+use super::pattern::NamePattern;
 use super::{run_shard, ShardReport};
 use crate::job::task::Task;
 use gristmill_core::{ExitClass, Outcome, ProblemKind, RunOptions, ShardPlan};
@@ -173,6 +174,37 @@ fn append_killed_at_any_operation_leaves_the_old_or_the_new_set() {
         RealFs.remove_dir_all(&dir.path().join(format!("out-{at}.gristmill"))).unwrap();
     }
     assert!(before > 10 && after > 0, "{before}, {after}");
+}
+
+/// A run on another machine was stopped when one of its shards was visible.
+#[test]
+fn append_to_a_set_with_a_shard_that_no_index_has_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    RealFs.create_dir(&dir.path().join("more"), 0o755).unwrap();
+    write_input(&dir.path().join("more"), true, 'a');
+    let output = Path::new("mem://shard-elsewhere/out");
+    run(plan("reshard_count", output), Arc::new(RealFs)).unwrap();
+    let added = ShardPlan {
+        inputs: vec![dir.path().join("more")],
+        append: true,
+        new_to: Some("train".to_owned()),
+        ..plan("reshard_count", output)
+    };
+    let stray = output.join(NamePattern::parse(&added.division.pattern).unwrap().name(90));
+    let shard = std::fs::read(dir.path().join("more/0.tar")).unwrap();
+    gristmill_storage::publish::write_file(&RealFs, &stray, &shard, 0o644).unwrap();
+    let before = visible(output);
+    let failure = run(added.clone(), Arc::new(RealFs)).unwrap_err();
+    assert_eq!(failure.class, ExitClass::Usage, "{failure}");
+    let name = stray.file_name().unwrap().to_str().unwrap();
+    assert!(
+        failure.why.contains("1 shard is in the set and not in its index") && failure.why.contains(name),
+        "{failure}"
+    );
+    assert!(failure.hint.unwrap().contains("--update"));
+    assert!(visible(output) == before);
+    RealFs.remove_file(&stray).unwrap();
+    run(added, Arc::new(RealFs)).unwrap();
 }
 
 #[test]
