@@ -83,17 +83,20 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     }
 }
 
-/// Executes the plan. A plan that is refused because of the data cannot be resumed, so its work is removed, unless only a shard has changed.
-/// Of other work, rewritten shards are removed: they are not resumed.
+/// Executes the plan. A plan that is refused because of the data cannot be resumed, so its work is removed, unless only a shard has changed,
+/// and so is the work of a failed run without finished shards. Of other work, rewritten shards are removed: they are not resumed.
 fn run_or_clear(
     context: &Context,
     (own, lock): (&RunFolder, &DatasetLock),
     selection: Selection,
 ) -> Outcome<PrepareReport> {
     let result = run_planned(context, (own, lock), selection);
-    let is_over = |failure: &Failure| {
-        matches!(failure.class, ExitClass::Data | ExitClass::Usage)
-            && failure.kind != Some(ProblemKind::ChangedDuringScan)
+    let hash = plan_file::hash(&context.plan);
+    let is_over = |failure: &Failure| match failure.class {
+        ExitClass::Data | ExitClass::Usage => failure.kind != Some(ProblemKind::ChangedDuringScan),
+        // The next run finishes a publication.
+        _ if failure.is_cancelled() || files::exists(own.renames()) => false,
+        _ => matches!(Journal::count_finished(&own.journal(), &hash), Ok(0)),
     };
     match &result {
         Err(failure) if is_over(failure) => clean_up(context, own),

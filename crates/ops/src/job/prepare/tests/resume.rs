@@ -138,3 +138,22 @@ fn problems_of_resumed_shards_are_reported_again() {
     let resumed = stopped_after(empty_first_shard);
     assert_eq!(problems_of(resumed.path()), expected);
 }
+
+#[test]
+fn failed_run_without_finished_shards_leaves_nothing_to_resume() {
+    let mut failed = 0;
+    for at in 0..40 {
+        let folder = copy_of("captioning_fieldmap");
+        let own = gristmill_storage::run_folder::RunFolder::for_webdataset(folder.path());
+        let fs = Arc::new(FaultFs::new(Fault::Full { at, errno: Errno::NOSPC }));
+        let options = RunOptions { threads: 1, ..RunOptions::default() };
+        let failure = PrepareJob::start_on(plan_at(folder.path()), options, None, fs).unwrap().wait().unwrap_err();
+        assert_eq!(failure.class, ExitClass::Environment, "{at}: {failure}");
+        let journal = std::fs::read_to_string(own.journal()).unwrap_or_default();
+        if !journal.contains("\"unit\"") {
+            failed += 1;
+            assert!(!own.running_plan().exists(), "{at}: {failure}");
+        }
+    }
+    assert!(failed > 5, "{failed}");
+}
