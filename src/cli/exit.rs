@@ -1,7 +1,7 @@
 //! The end of a command: its result, its exit code, and the function that reports both.
 
 use super::context::Context;
-use super::printer::{LongList, error_value};
+use super::printer::{error_value, LongList};
 use gristmill_core::text::count;
 use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
 use gristmill_storage::near::with_near_address;

@@ -11,10 +11,10 @@ pub use guided::guided;
 
 use super::context::Context;
 use super::exit::{CommandFailure, CommandResult};
+use super::plan_result::refused_plan;
+use super::{kinds, paths};
 use gristmill_core::{DatasetKind, Failure, PreparePlan, ProblemKind};
 use gristmill_data::source::kind::kind_of;
-use super::{kinds, paths};
-use super::plan_result::refused_plan;
 use gristmill_ops::operations::{prepare::wrong_answers, Operation, Prepare};
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use super::super::exit::{CommandResult, CommandSuccess};
-use super::super::printer::{LongList, Tone, paint};
+use super::super::printer::{paint, LongList, Tone};
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, grouped, percent};
 use gristmill_data::formats::energon::split_edit::SharedList;

@@ -8,8 +8,8 @@ use gristmill_core::Problem;
 use gristmill_core::{ProblemKind, RunOptions, Subject};
 use gristmill_ops::job::report::{Report, RunFindings};
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
-use gristmill_ops::tokens::formats::mixture::{Member, MixtureForecast, MixtureIndexPlan, Request};
 use gristmill_ops::tokens::formats::mixture::job::MixtureIndexReport;
+use gristmill_ops::tokens::formats::mixture::{Member, MixtureForecast, MixtureIndexPlan, Request};
 use std::path::Path;
 
 type Test = FormTest<MixtureGuide>;

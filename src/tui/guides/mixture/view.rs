@@ -8,8 +8,8 @@ use crate::tui::widgets::text;
 use gristmill_core::text::{count, grouped, percent};
 use gristmill_core::Severity;
 use gristmill_ops::job::report::Report;
-use gristmill_ops::tokens::formats::mixture::{MixtureIndexPlan, Share};
 use gristmill_ops::tokens::formats::mixture::job::MixtureIndexReport;
+use gristmill_ops::tokens::formats::mixture::{MixtureIndexPlan, Share};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 

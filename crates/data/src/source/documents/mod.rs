@@ -47,8 +47,8 @@ pub(in crate::source) use values::leave_out_values;
 pub(in crate::source) use zip::member_count;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, OverlongLine, Position, MAX_LINE_BYTES};
-pub use columns::{NOT_UTF8, TOO_LONG, with_column};
-pub use extract::{Document, Extractor, ParsedLine, keys_of, text_at, texts_at, value_of};
+pub use columns::{with_column, NOT_UTF8, TOO_LONG};
+pub use extract::{keys_of, text_at, texts_at, value_of, Document, Extractor, ParsedLine};
 pub use glob::Glob;
 pub use jsonl::Jsonl;
 pub use layout::{layout_of, Layout};

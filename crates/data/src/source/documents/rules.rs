@@ -1,6 +1,6 @@
 //! The rules in which programs differ: which files of a folder they read, and which lines they refuse.
 
-use super::packing::{Packing, ends_in, is_text};
+use super::packing::{ends_in, is_text, Packing};
 use super::quirks::Quirks;
 
 /// Rules for the files of a folder: which are read, and in which order.

@@ -1,9 +1,9 @@
 //! Joins: their members and the joiner that combines their samples.
 
 use super::keys::{as_text, describe, Keys, Mistakes};
-use super::{Join, JoinMember, Joiner, Mark};
 use super::reference::reference;
 use super::values::{self, is_null};
+use super::{Join, JoinMember, Joiner, Mark};
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::mix::Nonmatch;
 use gristmill_core::sample_type::{self, ENERGON_PACKAGE};

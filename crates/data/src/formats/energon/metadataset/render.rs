@@ -1,7 +1,7 @@
 //! Writing a metadataset as a file of version 2.
 
-use super::{AuxTarget, Blend, Join, Joiner, Leaf, Metadataset, Node, Range, Reference, Subset};
 use super::read::CLASS;
+use super::{AuxTarget, Blend, Join, Joiner, Leaf, Metadataset, Node, Range, Reference, Subset};
 use gristmill_core::mix::Nonmatch;
 use gristmill_core::sample_type::ENERGON_PACKAGE;
 use gristmill_pycompat::number::float_repr;
