@@ -9,7 +9,7 @@ use gristmill_core::text::{count, grouped, percent};
 use gristmill_core::Severity;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::tokens::formats::mixture::job::MixtureIndexReport;
-use gristmill_ops::tokens::formats::mixture::{MixtureIndexPlan, Share};
+use gristmill_ops::tokens::formats::mixture::Share;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
