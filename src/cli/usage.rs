@@ -8,6 +8,7 @@ use clap::CommandFactory;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::text::agree;
 use gristmill_core::Failure;
+use gristmill_storage::address_secrets::without_secrets;
 use gristmill_storage::files;
 use serde_json::Map;
 use std::ffi::OsString;
@@ -34,7 +35,7 @@ pub fn report(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
         [] => "`gristmill --help` lists commands and flags".to_owned(),
         names => format!("`gristmill {} --help` lists the flags and their values", names.join(" ")),
     };
-    let mut failure = usage_failure(&error.render().to_string(), commands, help);
+    let mut failure = usage_failure(&message_of(error, args), commands, help);
     if let (Some(path), true) = (path_for_a_command(error), typed.names.is_empty()) {
         failure.hint =
             Some(format!("gristmill browse {path} opens it; gristmill without arguments lists the files here"));
@@ -42,6 +43,17 @@ pub fn report(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
     printer.error(&failure);
     printer.result(object(&typed.name(), "error", 2, Map::new(), &[failure]));
     2
+}
+
+/// Returns the message of the parser, in which addresses have no passwords and signatures.
+fn message_of(error: &clap::Error, args: &[OsString]) -> String {
+    let mut text = error.render().to_string();
+    for word in args.iter().filter_map(|word| word.to_str()).filter(|word| word.contains(":/")) {
+        let flag = word.strip_prefix("--").and_then(|flag| flag.split_once('='));
+        let address = flag.map_or(word, |(_, value)| value);
+        text = text.replace(address, &without_secrets(address));
+    }
+    text
 }
 
 /// Returns the file or folder that was typed in place of a command.

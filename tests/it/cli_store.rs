@@ -407,6 +407,7 @@ fn secrets_in_addresses_are_in_no_message_log_or_plan() {
         "mount s3://AKID:QQQ@data/x out",
         "doctor s3://AKID:QQQ@data/x",
         "mix new --blend s3://AKID:QQQ@data/x=1 --output m.yaml",
+        "mix new --blend=s3://AKID:QQQ@data/x=1 --output m.yaml",
         &format!("pack s3://AKID:QQQ@data/text {pack} --save-plan p.yaml"),
         &format!("pack s3://AKID:QQQ@data/text {pack} --log-level trace"),
     ] {

@@ -33,7 +33,7 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 514),
     ("browse", 32),
-    ("cli", 8_048),
+    ("cli", 8_058),
     ("core", 3_580),
     ("datasets", 886),
     ("dedup", 2_776),
@@ -48,7 +48,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_426),
     ("prompt", 1_296),
     ("pycompat", 4_567),
-    ("shard", 6_423),
+    ("shard", 6_438),
     ("source", 13_233),
     ("storage", 17_024),
     ("tokenizer", 6_739),

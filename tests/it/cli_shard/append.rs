@@ -105,3 +105,19 @@ fn shards_that_no_index_has_are_refused_before_anything_is_written() {
     }
     sandbox.say(line).ends(0).says("Wrote 3 samples");
 }
+
+#[test]
+fn samples_of_other_splits_are_not_added_to_the_training_data() {
+    let sandbox = sandbox();
+    for split in ["train", "val", "test"] {
+        sandbox.tar(&format!("splits/{split}/0.tar"), [format!("{split}-x").as_str()]);
+    }
+    let before = files_below(&sandbox.path("set"));
+    let line = "shard splits --output set --append";
+    for line in [line.to_owned(), format!("{line} --dry-run")] {
+        let refused = sandbox.say(&line).ends(2).complains("are in split ").complains("--one-split adds all");
+        refused.complains("the recorded splits of the set add it to train");
+    }
+    assert_eq!(files_below(&sandbox.path("set")), before);
+    sandbox.say(&format!("{line} --new-to train")).ends(0).says("Wrote 3 samples");
+}

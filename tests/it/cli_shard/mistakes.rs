@@ -114,7 +114,7 @@ fn excluded_and_hidden_samples_are_counted() {
     assert_eq!(report["left_out"]["excluded"], 3);
     assert!(report["counts"].to_string().contains("excluded-by-splits"), "{report}");
     sandbox.say("shard in --output again").ends(0).says("Next: gristmill browse ");
-    let kept = "Of the chosen samples, 3 are excluded by split.yaml: --keep-excluded writes them, without it";
+    let kept = "Of the chosen samples, 3 are excluded by split.yaml, and written because of --keep-excluded.";
     sandbox.say("shard in --output kept --keep-excluded --dry-run").ends(0).says(kept);
     sandbox.write("keys", "0.tar/b\n0.tar/c\n");
     let report = sandbox.say("shard in --output kept --keep-excluded --keep-keys keys --json").ends(0).json("ok");

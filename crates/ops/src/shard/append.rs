@@ -3,6 +3,7 @@
 use super::pattern::NamePattern;
 use super::record::subject_of;
 use super::sample::Sample;
+use super::ADDING;
 use crate::engine::dataset::{has_only_splits, UPDATE_HINT};
 use gristmill_core::text::count_verb;
 use gristmill_core::{
@@ -21,7 +22,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
-const ACTIVITY: &str = "adding shards to the set";
 /// Maximum number of repeated keys that are reported with their places.
 const MAX_LISTED: u64 = 1_000;
 
@@ -42,7 +42,7 @@ pub(super) struct SetKeys {
 impl SetKeys {
     pub(super) fn open(set: &Path) -> Outcome<Self> {
         let refuse = |why: &str, hint: &str| {
-            let failure = Failure::usage(ACTIVITY, why).on(Subject::path(set)).of_kind(ProblemKind::MissingFile);
+            let failure = Failure::usage(ADDING, why).on(Subject::path(set)).of_kind(ProblemKind::MissingFile);
             Err(failure.with_hint(hint))
         };
         let Some(info) = Info::read(set)? else {
@@ -126,7 +126,7 @@ impl SetKeys {
             return Ok(());
         }
         let why = format!("{} in the set already; nothing is written", count_verb(self.repeated, "key", "is", "are"));
-        let failure = Failure::data(ACTIVITY, why).of_kind(ProblemKind::DuplicateKey);
+        let failure = Failure::data(ADDING, why).of_kind(ProblemKind::DuplicateKey);
         Err(failure.with_hint("--drop-keys leaves samples out; --duplicates applies to the inputs only"))
     }
 }
@@ -163,15 +163,15 @@ pub(super) fn next_number(folder: &Path, pattern: &NamePattern, start: u64) -> O
     let entries = match files::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(start),
-        Err(error) => return Err(Failure::io(ACTIVITY, folder, &error)),
+        Err(error) => return Err(Failure::io(ADDING, folder, &error)),
     };
     let mut next = start;
     for entry in entries {
-        let entry = entry.map_err(|error| Failure::io(ACTIVITY, folder, &error))?;
+        let entry = entry.map_err(|error| Failure::io(ADDING, folder, &error))?;
         if let Some(number) = entry.file_name().to_str().and_then(|name| pattern.number(name)) {
             let Some(after) = number.checked_add(1) else {
                 let failure =
-                    Failure::usage(ACTIVITY, "no shard number is left after its highest one").on(Subject::path(folder));
+                    Failure::usage(ADDING, "no shard number is left after its highest one").on(Subject::path(folder));
                 return Err(failure.with_hint("--pattern names the new shards differently"));
             };
             next = next.max(after);

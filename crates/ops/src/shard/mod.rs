@@ -43,3 +43,6 @@ pub use choose::LeftOut;
 pub(crate) use publish::PLAN_OF;
 pub use report::{ranges_of, PlannedSplit, ShardReport, ValueRange, WrittenSet, WrittenShard};
 pub use run::{preview_shards, run_shard};
+
+/// Name of the step that adds shards to a prepared set, in errors.
+const ADDING: &str = "adding shards to the set";

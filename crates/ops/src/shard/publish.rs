@@ -6,6 +6,7 @@ use super::layout::{OutputLayout, Recorded};
 use super::planned::{PlannedRun, PlannedSet};
 use super::report::ShardReport;
 use super::write::WorkFolders;
+use super::ADDING;
 use crate::engine::dataset;
 use crate::engine::index::SpooledShard;
 use crate::engine::mix::author::render_member;
@@ -259,7 +260,7 @@ fn check_set(plan: &ShardPlan, set: &PlannedSet, parts: Option<&PartTally>) -> O
         |shard: &PlannedShard| ShardFacts { name: shard.name.clone(), samples: shard.samples, ..ShardFacts::default() };
     let shards: Vec<ShardFacts> = shards.map(shard).collect();
     if plan.append {
-        return check_new_splits(plan, &set.output, shards).map(|()| Vec::new());
+        return check_new_splits(plan, set, shards).map(|()| Vec::new());
     }
     let names = || NamesBelow { has_shard: true, has_media: false, tables: None };
     let mut facts = DatasetFacts::new(set.output.clone(), folder_kind(&set.output, names));
@@ -287,28 +288,42 @@ fn check_set(plan: &ShardPlan, set: &PlannedSet, parts: Option<&PartTally>) -> O
     })
 }
 
-/// With `--append`: fails if a new shard would be in no split, by the plan or by the recorded split patterns.
-fn check_new_splits(plan: &ShardPlan, output: &Path, new: Vec<ShardFacts>) -> Outcome<()> {
-    let mut facts = dataset::open(output)?.facts;
+/// With `--append`: fails if a new shard would be in no split, by the plan or by the recorded split patterns, or without `--new-to` in
+/// another split than its samples.
+fn check_new_splits(plan: &ShardPlan, set: &PlannedSet, new: Vec<ShardFacts>) -> Outcome<()> {
+    let mut facts = dataset::open(&set.output)?.facts;
     let Some(prepared) = facts.prepared.as_ref().filter(|prepared| !prepared.splits.is_empty()) else { return Ok(()) };
     let splits: Vec<&str> = prepared.splits.iter().map(|(name, _)| name.as_str()).collect();
     let hint = format!("--new-to NAME names the split of the new shards; there are {}", splits.join(", "));
     let first = facts.shards.len();
     facts.shards.extend(new);
-    let resolved = resolve_in(&inherited(&prepare_plan(plan, output, &[]), facts.prepared.as_ref()), &facts);
+    let resolved = resolve_in(&inherited(&prepare_plan(plan, &set.output, &[]), facts.prepared.as_ref()), &facts);
     if let Some(refusal) = resolved.problems.into_iter().find(|problem| problem.severity == Severity::Refusal) {
         let mut failure = refusal.into_failure();
-        "adding shards to the set".clone_into(&mut failure.what);
+        ADDING.clone_into(&mut failure.what);
         return Err(failure);
     }
-    let is_new = |id: &&ShardId| id.0 as usize >= first;
-    let unassigned = resolved.unassigned.iter().filter(is_new).count() as u64;
-    if unassigned == 0 {
+    let new_index = |id: &ShardId| (id.0 as usize).checked_sub(first);
+    let unassigned = resolved.unassigned.iter().filter_map(new_index).count() as u64;
+    if unassigned > 0 {
+        let why = format!("the recorded splits have no place for {}", count(unassigned, "new shard"));
+        let failure = Failure::usage(ADDING, why).on(Subject::field("--new-to"));
+        return Err(failure.of_kind(ProblemKind::UnassignedShards).with_hint(hint));
+    }
+    if plan.new_to.is_some() {
         return Ok(());
     }
-    let why = format!("the recorded splits have no place for {}", count(unassigned, "new shard"));
-    let failure = Failure::usage("adding shards to the set", why).on(Subject::field("--new-to"));
-    Err(failure.of_kind(ProblemKind::UnassignedShards).with_hint(hint))
+    for (split, shards) in &resolved.splits {
+        let new = shards.iter().filter_map(new_index).filter_map(|index| set.planned.shards.get(index));
+        let mut others = new.filter(|shard| !shard.split.is_empty() && shard.split != *split);
+        if let Some(shard) = others.next() {
+            let own = &shard.split;
+            let why = format!("its samples are in split {own}, and the recorded splits of the set add it to {split}");
+            let hint = format!("add one split after the other: --split {own} --new-to NAME; --one-split adds all");
+            return Err(Failure::usage(ADDING, why).on(Subject::path(set.output.join(&shard.name))).with_hint(hint));
+        }
+    }
+    Ok(())
 }
 
 /// Prepares a set whose shards are published. Shards without an index spool are scanned.

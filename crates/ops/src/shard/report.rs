@@ -212,8 +212,8 @@ impl ShardReport {
         let left_out = reasons.map(|(number, why, _)| line(number, why));
         let kept = (self.kept_excluded > 0).then(|| {
             let (number, are) = (grouped(self.kept_excluded), agree(self.kept_excluded, "is", "are"));
-            let way = "--keep-excluded writes them, without it they are left out";
-            ReportLine::plain(format!("Of the chosen samples, {number} {are} excluded by split.yaml: {way}."))
+            let why = "excluded by split.yaml, and written because of --keep-excluded";
+            ReportLine::plain(format!("Of the chosen samples, {number} {are} {why}."))
         });
         left_out.chain(kept).collect()
     }

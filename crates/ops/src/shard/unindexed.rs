@@ -2,6 +2,7 @@
 
 use super::layout::{OutputLayout, Recorded};
 use super::pattern::NamePattern;
+use super::ADDING;
 use crate::engine::dataset::{left_out_on_purpose, recorded_plan};
 use gristmill_core::text::{agree, count_verb, display_safe};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -21,9 +22,8 @@ pub(super) fn check_indexed(layout: &OutputLayout, indexed: &[String]) -> Outcom
     if files::exists(layout.run_folder.renames()) {
         return Ok(());
     }
-    let activity = "adding shards to the set";
     let set = layout.output.as_path();
-    let pattern = NamePattern::parse(&layout.plan.division.pattern).map_err(|why| Failure::usage(activity, why))?;
+    let pattern = NamePattern::parse(&layout.plan.division.pattern).map_err(|why| Failure::usage(ADDING, why))?;
     let recorded = Recorded::read(&layout.run_folder)?.map(|recorded| recorded.outputs).unwrap_or_default();
     let published = recorded.iter().filter_map(|output| output.path.strip_prefix(set).ok()?.to_str());
     let known: HashSet<&str> = indexed.iter().map(String::as_str).chain(published).collect();
@@ -47,5 +47,5 @@ pub(super) fn check_indexed(layout: &OutputLayout, indexed: &[String]) -> Outcom
         "remove {them} and run the command again if a stopped run of `shard --append` left {them}; {} adds {them}",
         hint_for(set, "gristmill prepare PATH --update")
     );
-    Err(Failure::usage(activity, why).on(Subject::path(set)).with_hint(hint))
+    Err(Failure::usage(ADDING, why).on(Subject::path(set)).with_hint(hint))
 }

@@ -338,6 +338,7 @@ fn an_old_index_that_does_not_fit_the_offsets_is_not_used() {
         assert_eq!(std::fs::read_dir(&again).unwrap().count(), 0, "nothing is left of it");
     }
     // A second shard is read by the same connection, and a new one is opened after the tables were replaced.
+    assert!(respool(&good, 0).is_some());
     std::fs::remove_file(&database).unwrap();
     assert!(respool(&good, 0).is_some());
     tables.close();
