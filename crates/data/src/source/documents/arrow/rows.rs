@@ -211,6 +211,9 @@ fn unreadable(bad: BadText) -> Text<'static> {
     Text::Unreadable(why_unreadable(bad))
 }
 
+/// A text that cannot be read, with the number of its column.
+type BadCell = (usize, BadText);
+
 /// Passes rows to the caller as JSON objects.
 pub(super) fn decode_json(
     batch: &Batch,
@@ -223,7 +226,7 @@ pub(super) fn decode_json(
     let wanted = decoded.slice(begin, rows.len());
     let cell = Cell::of_batch(&wanted, &mut (0..contents.len()), contents).map_err(|why| batch.damage(&why))?;
     let mut bytes = Vec::new();
-    let mut ends: Vec<(Range<usize>, Option<(usize, BadText)>)> = Vec::new();
+    let mut ends: Vec<(Range<usize>, Option<BadCell>)> = Vec::new();
     let mut first = rows.start;
     for row in rows.clone() {
         let at = bytes.len();
