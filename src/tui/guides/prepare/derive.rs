@@ -33,6 +33,8 @@ pub struct PlanFindings {
     pub excluded: Option<Result<Vec<usize>, Problem>>,
     /// If the exclude pattern matches nothing, the pattern that was probably meant.
     pub excluded_meant: Option<String>,
+    /// The division that was checked; a later answer may differ.
+    pub division: SplitPlan,
     /// The splits.
     pub resolved: ResolvedSplits,
     /// Shards that each split pattern matches, in order.
@@ -88,6 +90,7 @@ impl PlanFindings {
         Self {
             excluded: excluded.map(|m| m.map(|m| m.shards.iter().map(|id| id.0 as usize).collect())),
             excluded_meant: meant,
+            division: plan.splits.clone(),
             patterns,
             problems,
             no_access,

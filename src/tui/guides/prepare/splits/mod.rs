@@ -473,7 +473,9 @@ impl StepState for SplitsStep {
         if answers.is_update() && self.new_to.is_none() && has_new_shards(answers) && !has_rule(answers) {
             return Some("no rule is recorded by which new shards join: choose the split that takes them".into());
         }
-        answers.derived.split_problems().find(|p| p.severity == Severity::Refusal).map(|p| p.message.clone())
+        // The problems of an earlier answer, such as none before the first proposal, do not block this one.
+        let mut problems = answers.derived.split_problems().filter(|_| answers.derived.division == answers.plan.splits);
+        problems.find(|p| p.severity == Severity::Refusal).map(|p| p.message.clone())
     }
 
     fn has_inner(&self) -> bool {

@@ -27,6 +27,16 @@ fn typed_ratio_changes_the_splits() {
 }
 
 #[test]
+fn problems_of_an_earlier_ratio_do_not_block_a_later_one() {
+    let mut form = at_splits(facts());
+    let ratio = form.answers.plan.splits.clone();
+    clear(&mut form);
+    assert!(form.splits.blocking_reason(&form.answers).is_some_and(|why| why.contains("three numbers")));
+    let later = Answers { plan: PreparePlan { splits: ratio, ..form.answers.plan.clone() }, ..form.answers.clone() };
+    assert_eq!(form.splits.blocking_reason(&later), None);
+}
+
+#[test]
 fn the_first_character_replaces_the_proposed_ratio() {
     let mut form = at_splits(facts());
     type_text(&mut form, "0.8,0.1,0.1");
