@@ -473,8 +473,9 @@ impl StepState for SplitsStep {
         if answers.is_update() && self.new_to.is_none() && has_new_shards(answers) && !has_rule(answers) {
             return Some("no rule is recorded by which new shards join: choose the split that takes them".into());
         }
-        // The problems of an earlier answer, such as none before the first proposal, do not block this one.
-        let mut problems = answers.derived.split_problems().filter(|_| answers.derived.division == answers.plan.splits);
+        // A proposal is not blocked by the problems of the answer before it.
+        let is_about = |division: &SplitPlan| self.touched || *division == answers.plan.splits;
+        let mut problems = answers.derived.split_problems().filter(|_| is_about(&answers.derived.division));
         problems.find(|p| p.severity == Severity::Refusal).map(|p| p.message.clone())
     }
 
