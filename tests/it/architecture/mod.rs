@@ -53,7 +53,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("storage", 17_024),
     ("tokenizer", 6_739),
     ("tokens", 19_203),
-    ("tui", 33_302),
+    ("tui", 33_303),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited.
