@@ -74,7 +74,7 @@ pub enum Access<P: 'static> {
         separator: Option<char>,
         /// Returns the values; empty for the default.
         get: fn(&P) -> Vec<String>,
-        /// Stores all values; an empty list is the default. The error is the reason why a value is invalid.
+        /// Replaces all values; an empty list restores the default. The error is the reason why a value is invalid.
         set: fn(&mut P, Vec<String>) -> Result<(), String>,
     },
     /// One of a fixed set of values.

@@ -1,4 +1,5 @@
-//! Anchors, and the records that store them until they are resolved.
+//! Anchors: positions of a text, chosen by its content, by which repeated windows are found. Records store them until equal anchors are
+//! compared.
 
 /// One anchor and the windows it owns: those that start in `[at - far, at - near]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -242,7 +242,7 @@ impl Samples {
         }
     }
 
-    /// Whether a numbered sample is shown although nothing is known of it but its defect.
+    /// Whether a sample without readable content is listed by its number.
     pub(super) fn is_unreadable(&self, sample: &BrowseSample) -> bool {
         self.are_numbered() && sample.byte_size == 0 && sample.defect.is_some()
     }

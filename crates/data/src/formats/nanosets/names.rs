@@ -11,7 +11,8 @@ pub enum Step {
     Chunks,
 }
 
-/// Returns `[prefix_]RRRRR_unshuffled.ds`: the documents of one task in the order in which they were read.
+/// Returns `[prefix_]RRRRR_unshuffled.ds`: the documents of one task in the order in which they were read. `RRRRR` is the rank of the
+/// task.
 pub fn unshuffled(prefix: Option<&str>, rank: u32) -> String {
     join(prefix, &format!("{rank:05}_unshuffled.ds"))
 }

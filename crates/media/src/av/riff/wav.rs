@@ -16,7 +16,7 @@ const W64_RIFF: [u8; 16] = *b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\x00\x
 const W64_CHUNK: [u8; 12] = *b"\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a";
 /// The maximum number of chunks that are visited.
 const MAX_CHUNKS: u32 = 1 << 20;
-/// The end of sound of unknown length.
+/// Offset that is used for the end of the sound if its length is unknown.
 const UNKNOWN_END: u64 = i64::MAX as u64;
 
 /// Whether these first bytes belong to a WAV file of any kind.

@@ -56,7 +56,7 @@ use gristmill_core::{DedupPlan, Outcome, RunOptions};
 use gristmill_storage::fs::Fs;
 use std::sync::Arc;
 
-/// Starts a plan in the background. Errors in the plan are also reported at the end of the task.
+/// Starts a plan in the background. Errors in the plan are reported at the end of the task, as all others.
 ///
 /// The same plan with the same output resumes a stopped run, and does nothing after a finished one.
 pub fn start_on(plan: DedupPlan, options: RunOptions, tuning: Tuning, fs: Arc<dyn Fs>) -> Outcome<Task<DedupReport>> {

@@ -155,7 +155,7 @@ pub struct DedupEstimate {
 pub struct LengthEstimate {
     /// Minimum length in bytes.
     pub min_length: u64,
-    /// Approximate fraction of the text in ranges, from 0 to 1. Never higher for a longer minimum length.
+    /// Approximate fraction of the text in repeated ranges of at least this length, from 0 to 1. Never higher for a longer minimum.
     pub share: f64,
     /// Approximate size of the ranges in all of the text, in bytes.
     pub removed_bytes: u64,

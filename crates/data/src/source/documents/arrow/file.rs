@@ -102,7 +102,7 @@ impl ArrowFile {
         }
     }
 
-    /// Opens a stream. `is_marked` is whether it begins like those of the current version.
+    /// Opens a stream. `is_marked` is whether its first message begins with the mark of the current version of the format.
     fn open_stream(file: ReadFile, is_marked: bool, cancel: &Cancel) -> Outcome<Self> {
         let end = file.len();
         let first = match read_message(&file, 0, end) {

@@ -103,7 +103,7 @@ impl MixtureIndex {
         Ok(ids.len() as u64)
     }
 
-    /// Returns the data set and the window of an id.
+    /// Returns the data set of a window of the mixture, and its number in it.
     fn place(&self, id: u64) -> (u32, u64) {
         // For few data sets, a linear search is faster than a binary search.
         let member = match self.bounds.len() {
